@@ -112,6 +112,7 @@ format: $(VENV)/.dev ## sort imports and format the code
 docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## the reference of the commands and of the REST API; graphkin/client/synchronous/; the page's types
 	$(BIN)/python docs/regenerate.py
 	$(BIN)/python docs/rest.py
+	$(BIN)/python docs/errors.py
 	$(BIN)/python -m studies.gpu.readme
 	$(BIN)/python docs/synchronous.py
 	$(BIN)/python docs/openapi.py | $(NPM) run --silent types

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from graphkin.api.context import NotModified, on_not_modified
-from graphkin.api.http import openapi
+from graphkin.api.http import openapi, reference
 from graphkin.api.http.compression import CompressionMiddleware
 from graphkin.api.http.cors import cors_middleware
 from graphkin.api.http.errors import HANDLERS, UnexpectedErrorMiddleware
@@ -116,8 +116,10 @@ def create_app(
                         await asyncio.to_thread(resource.close)
 
     app = FastAPI(
-        title="graphkin",
-        summary="What is similar to this, and how are they related?",
+        title="graphkin",  # Clients recognize a server by this title.
+        summary="The REST API of a similarity store for molecules and graphs",
+        description=reference.INTRODUCTION,
+        openapi_tags=[{"name": name, "description": description} for name, description in reference.TAGS.items()],
         version=version("graphkin"),
         lifespan=lifespan,
         routes=[route for module in _ROUTE_MODULES for route in module.router.routes],

@@ -343,13 +343,21 @@ def _requested_page(request: Request, text: str | None, key: Callable[[], bytes]
     generation = request.query_params.get("generation")
     if generation == "":
         raise InvalidInput(
-            "generation: an empty id", given=generation, expected="the id of a generation, or no parameter"
+            "generation is empty",
+            given=generation,
+            expected="the id of a generation, or no parameter generation",
+            hint="GET /v1/collections/NAME lists the generations of a collection",
         )
     if text is None:
         return generation, 0
     cursor = Cursor.decode(text)
     if cursor.query != key() or generation not in (None, cursor.generation):
-        raise BadRequest("this cursor is of another query", given=text, expected="the query that it came from")
+        raise BadRequest(
+            "this cursor belongs to another query or generation",
+            given=text,
+            expected="the next_cursor of a reply to this query",
+            hint="repeat the query without a cursor, and follow its next_cursor",
+        )
     return cursor.generation, cursor.position
 
 

@@ -119,7 +119,10 @@ class Exports:
                 async for piece in exporter.stream("export", **arguments, **options):
                     yield piece
         except (WorkerLost, TaskError) as error:
-            raise StoreError(f"the export broke off: {error.detail}") from error
+            raise StoreError(
+                f"the export ended early: {error.detail}",
+                hint="try again, with fewer items: start and stop select a range of ids",
+            ) from error
 
     def get_cached(self, generation: Generation, **options: Any) -> ExportFile | None:
         """Return the cached file of an export; None if it is not cached."""
@@ -155,15 +158,16 @@ class Exports:
     def _require_size(self, size: int) -> None:
         if size > self._max_file_bytes:
             raise InvalidInput(
-                "this export is too large to send parts of",
+                "this export is too large to be sent in parts",
                 given=f"more than {self._max_file_bytes} bytes",
-                expected="a request without Range, which is answered as the export is made",
-                hint=f"or ask for fewer items by start and stop, or raise {self._setting}, half of which one may take",
+                expected="a request without the header Range",
+                hint=f"leave Range out, export fewer items with start and stop, or raise {self._setting}: "
+                "one export may use half of it",
             )
 
     def _write_error(self, error: OSError) -> StoreError:
         return StoreError(
-            f"cannot write the folder of exports: {error}",
+            f"cannot write the folder of exports: {error.strerror or error}",
             expected="a writable folder with free space",
             hint=f"free space or fix the permissions; {self._setting} bounds the folder's size",
         )

@@ -58,12 +58,12 @@ class Reports:
             if (each.generation, each.report) == (generation, name) and _is_readable(svg):
                 return svg.read_bytes()
         raise NotFound(
-            "no such report of this generation",
+            "this generation has no report of this name",
             given=name,
             expected=", ".join(each.report for each in self.for_generation(generation))
-            or "none: there are no reports of it",
-            hint="`python -m studies.report`, in a clone of the repository, makes reports, and "
-            "`graphkin serve --reports DIR` shows those in a folder",
+            or "no name: the generation has no reports",
+            hint="`python -m studies.report`, in a clone of the repository, writes reports; `graphkin "
+            "serve --reports DIR` shows the reports in a folder",
         )
 
     def _read_all(self) -> list[tuple[Path, Report]]:

@@ -202,13 +202,23 @@ def _require_certificate(settings: Settings) -> None:
         return
     expected = "a certificate in GRAPHKIN_TLS_CERT, and its key, without a password, in GRAPHKIN_TLS_KEY"
     if cert is None:
-        raise InvalidInput("a private key without its certificate", given=str(key), expected=expected)
+        raise InvalidInput(
+            "a private key is set without its certificate",
+            given=str(key),
+            expected=expected,
+            hint="set --tls-cert too, or GRAPHKIN_TLS_CERT",
+        )
     try:
         # Without a password argument, OpenSSL would prompt for one.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
     except OSError as error:
         paths = str(cert) if key is None else f"{cert}, {key}"
-        raise InvalidInput(f"no certificate with its key: {error}", given=paths, expected=expected) from error
+        raise InvalidInput(
+            f"the certificate or its private key cannot be read: {error}",
+            given=paths,
+            expected=expected,
+            hint="check that both files are PEM and that the key belongs to the certificate",
+        ) from error
 
 
 async def _open_once(settings: Settings) -> None:
@@ -264,5 +274,8 @@ def _translate_errors(host: str, port: int) -> Iterator[None]:
         yield
     except OSError as error:
         raise InvalidInput(
-            f"cannot listen there: {error.strerror or error}", given=f"{host}:{port}", hint="choose another --port"
+            f"cannot listen on this address: {error.strerror or error}",
+            given=f"{host}:{port}",
+            expected="an address of this machine, and a free port",
+            hint="choose another --port or --host; --port 0 takes any free port",
         ) from error

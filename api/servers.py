@@ -110,7 +110,10 @@ class Servers:
                     sender: _Process = key.data
                     if not sender.read_message():
                         if not is_ready:
-                            raise StoreError("a process ended before it listened", hint="what it wrote says why")
+                            raise StoreError(
+                                "a server process ended before it was ready",
+                                hint="its error message is printed above this one",
+                            )
                         selector.unregister(sender)
                         sender.end()
                 if not is_ready and all(process.is_ready for process in processes):

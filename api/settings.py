@@ -8,6 +8,7 @@ from pydantic import DirectoryPath, Field, FilePath, ValidationError, field_vali
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.validation import describe, expectation, quote
 from graphkin.store.sampling.base import Engine
 
 Origin = Annotated[str, Field(pattern=r"^(\*|https?://[a-z0-9.\-\[\]:]+)$")]
@@ -75,13 +76,13 @@ class Settings(BaseSettings):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            first = error.errors()[0]
+            first = error.errors(include_url=False)[0]
             name = str(first["loc"][0])
-            is_missing = first["type"] == "missing"
             raise InvalidInput(
-                f"setting {name}: {first['msg']}",
-                given=None if is_missing else str(first["input"]),
-                hint=f"GRAPHKIN_{name.upper()} in the environment sets it",
+                describe(first, f"setting {name}"),
+                given=quote(first),
+                expected=expectation(first),
+                hint=f"set GRAPHKIN_{name.upper()} in the environment",
             ) from error
 
     @field_validator("allowed_hosts", "cors_origins", mode="before")

@@ -153,7 +153,11 @@ def _details(schema: Schema, required: bool, described: Schema) -> str:
         sentences.append(f"{', '.join(bounds)}.".capitalize() if bounds[0].isascii() else f"{', '.join(bounds)}.")
     if schema.get("default") is not None:
         sentences.append(f"Default: `{schema['default']}`.")
-    if examples := [each for each in described.get("examples") or schema.get("examples") or [] if each is not None]:
+    if examples := [
+        each
+        for each in described.get("examples") or schema.get("examples") or [described.get("example")]
+        if each is not None
+    ]:
         sentences.append(f"Example: `{examples[0]}`.")
     return " ".join(filter(None, sentences))
 

@@ -16,18 +16,18 @@ def require_changeable(base: Generation, kind: Kind[Recipe], recipe: Recipe) -> 
     require_independent(base)
     if recipe.candidates != "exact":
         raise Conflict(
-            "a collection by the window rule is ingested as a whole, or not at all",
-            given=base.collection,
+            "a collection with window candidates can be neither appended to nor reduced",
+            given="candidates window",
             expected="candidates exact",
-            hint="an item that comes or goes changes who is compared with whom far from itself: ingest all files again",
+            hint="ingest all files again: a new item changes which other items are compared",
         )
     built_with = {name: base.manifest.versions[name] for name in base.manifest.libraries}
     if kind.versions(recipe) != built_with:
         raise Conflict(
-            "other libraries describe items here than those that built the collection",
+            "the installed libraries describe items differently from those that built the collection",
             given=_format_versions(kind.versions(recipe)),
             expected=_format_versions(built_with),
-            hint="install those, or ingest the collection again",
+            hint="install the expected versions, or ingest the collection again",
         )
 
 
@@ -45,5 +45,10 @@ def truncated_counts(base: Generation) -> Int32:
     """
     dropped = base.dropped()
     if dropped is None:
-        raise Conflict("the pairs lost to the cap of this collection were not counted", given=base.collection)
+        raise Conflict(
+            "the pairs that the top-k limit of this collection truncated were not counted",
+            given=base.collection,
+            expected="a collection with a count of truncated pairs",
+            hint="ingest the files again",
+        )
     return dropped

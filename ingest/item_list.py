@@ -72,7 +72,12 @@ def resolve_list(file: str, by: ListedBy, base: Generation, kind: Kind[Recipe], 
         Conflict: The lines are SMILES, but the items have none.
     """
     if by == "smiles" and kind.structure_column != "smiles":
-        raise Conflict(f"{kind.plural} have no SMILES", given=by, expected="a list of names")
+        raise Conflict(
+            f"{kind.plural} have no SMILES",
+            given=by,
+            expected="a list of names",
+            hint='list names, and use --by name (in Python by="name")',
+        )
     stored, source = _read_list(file)
     lines = [_parse_line(line, by, kind, recipe) for line in stored if line[1].strip()]
     keys = pa.array(sorted({line.key for line in lines if line.key is not None}), pa.string())

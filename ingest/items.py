@@ -359,9 +359,9 @@ def require_enough_ids(items: int) -> None:
     """Raise `InvalidInput` if there are more items than ids."""
     if items > MAX_ID + 1:
         raise InvalidInput(
-            "a collection cannot have so many items",
-            given=f"{items:,} that differ",
-            expected=f"at most {MAX_ID + 1:,}, as many as there are ids",
+            "the files hold too many different items for one collection",
+            given=f"{items:,}",
+            expected=f"at most {MAX_ID + 1:,}, the number of ids",
             hint="ingest them as several collections",
         )
 

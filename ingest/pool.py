@@ -126,7 +126,9 @@ class ParserPool:
         try:
             executor.submit(os.getpid).result()  # so that a process that cannot start is not blamed on a record
         except BrokenProcessPool as error:
-            raise StoreError("worker processes cannot be started", hint="is there enough memory?") from error
+            raise StoreError(
+                "worker processes cannot be started", hint="free memory, or use fewer --workers"
+            ) from error
         return executor
 
     def _remaining_chunks(self) -> list[Chunk]:

@@ -51,9 +51,10 @@ def require_fingerprint_column(column: str | None, *, is_precomputed: bool) -> N
     """
     if is_precomputed != (column is not None):
         raise InvalidInput(
-            "given fingerprints and --fingerprint-column need each other",
-            given=f"fingerprints {'that are given' if is_precomputed else 'to compute'}, column {column}",
-            expected="both, or neither",
+            "given fingerprints and a column of fingerprints need each other",
+            given="--fingerprint given without a column" if column is None else f"--fingerprint-column {column} alone",
+            expected="--fingerprint given and --fingerprint-column COLUMN, or neither",
+            hint='add the missing option (in Python fingerprint="given" and fingerprint_column)',
         )
 
 
@@ -66,9 +67,10 @@ def pair_files(files: Sequence[str], companions: Sequence[str], option: str) -> 
     paired_files: Sequence[str | None] = companions or [None] * len(files)
     if len(paired_files) != len(files):
         raise InvalidInput(
-            f"{option} are given for each file or for none",
+            f"the number of {option} differs from the number of files",
             given=f"{len(files)} files, {len(paired_files)} of {option}",
             expected=f"one --{option} for each file, in the same order",
+            hint="give one for each file, in the same order, or none",
         )
     return zip(files, paired_files, strict=True)
 
@@ -145,7 +147,9 @@ def require_items(
     if read > rejected and share <= options.max_rejected:
         return
     if not read:
-        raise InvalidInput("the input holds no record", expected="at least one")
+        raise InvalidInput(
+            "the input holds no records", expected="at least one", hint="check the file, and its format with --format"
+        )
     hint = "see what is wrong with them, or allow more with --max-rejected"
     if options.rejections_file is not None:
         hint = f"{save_rejections(rejections(), options.rejections_file)}; mend them, or allow more with --max-rejected"
@@ -153,7 +157,7 @@ def require_items(
     raise InvalidInput(
         f"{rejected} of {read} records ({share:.1%}) were rejected; nothing was published",
         given=f"first: {first['source']}:{first['line']}: {first['reason'][:300]}",
-        expected=f"one that is kept, and at most {options.max_rejected:.1%} rejected",
+        expected=f"at least one accepted record, and at most {options.max_rejected:.1%} rejected",
         hint=hint,
     )
 

@@ -110,9 +110,9 @@ def _remaining_ids(items: int, selection: ListedItems) -> Int32:
     remaining = np.delete(np.arange(items, dtype=np.int32), selection.ids)
     if not len(remaining):
         raise InvalidInput(
-            "no item would be left",
+            "no item would be left in the collection",
             given=f"a list of all {items:,} items",
-            expected="at least one that is not listed",
-            hint="`graphkin delete` removes a generation, and with the last of them the collection",
+            expected="a list that leaves at least one item",
+            hint="list fewer items; `graphkin delete` deletes a whole generation",
         )
     return remaining

@@ -6,6 +6,13 @@ GraphkinError
 
 from graphkin.protocol.errors import GraphkinError
 
+SETTINGS_HINT = (
+    "`graphkin pretrain --show-config` prints all settings and their values; change one with --set NAME=VALUE"
+)
+"""Hint for an invalid setting of a training."""
+
 
 class Diverged(GraphkinError):
     """A loss, a weight or a prediction is not finite."""
+
+    default_hint = "use a lower learning rate"

@@ -74,7 +74,7 @@ class PositivesFeed(IterableDataset[tuple[Batch, Batch]]):
     """
 
     def __init__(self, corpus: Corpus, draw: Draw, batch_size: int, seed: int) -> None:
-        require(batch_size > 0, "batch size", batch_size, "1 or more")
+        require(batch_size > 0, "batch size", batch_size, "1 or more", hint="pass a batch size such as 256")
         self.epoch = 0
         self._assembler = Assembler(corpus)
         self._draw = draw
@@ -84,10 +84,10 @@ class PositivesFeed(IterableDataset[tuple[Batch, Batch]]):
     def __iter__(self) -> Iterator[tuple[Batch, Batch]]:
         if get_worker_info() is not None:
             raise InvalidInput(
-                "positives are drawn in the process that opened the collection",
+                "positives are sampled in the process that opened the collection, so a DataLoader cannot use workers",
                 given="a DataLoader with workers",
                 expected="num_workers=0",
-                hint="a batch takes a few milliseconds, for nothing is parsed",
+                hint="pass num_workers=0: sampling a batch takes milliseconds",
             )
         epoch, self.epoch = self.epoch, self.epoch + 1
         for anchors, positives in self._batches(epoch):

@@ -16,6 +16,7 @@ from graphkin.protocol.values import (
     PolicyName,
     Rank,
 )
+from graphkin.trainer.errors import SETTINGS_HINT
 
 Strategy = Literal[
     "hgc-fo",
@@ -87,11 +88,17 @@ class Policy:
             ("length of a walk", self.length, MAX_LENGTH),
             ("number of walks", self.walks, MAX_WALKS),
         ):
-            require(1 <= value <= maximum, quantity, value, f"1 to {maximum}")
+            require(1 <= value <= maximum, quantity, value, f"1 to {maximum}", hint=SETTINGS_HINT)
         for bias in (self.p, self.q):
-            require(bias > 0 and isfinite(bias), "bias of a walk", bias, "above 0, and finite")
+            require(bias > 0 and isfinite(bias), "bias of a walk", bias, "above 0, and finite", hint=SETTINGS_HINT)
         for chance in (self.p_end, self.restart):
-            require(0 <= chance < 1, "probability that a walk ends or restarts", chance, "0 or more and below 1")
+            require(
+                0 <= chance < 1,
+                "probability that a walk ends or restarts",
+                chance,
+                "0 or more and below 1",
+                hint=SETTINGS_HINT,
+            )
 
     def parameters(self) -> dict[str, Any]:
         """Return all parameters except the name."""
@@ -115,9 +122,15 @@ class Walks:
     max_nodes: int = 256
 
     def __post_init__(self) -> None:
-        require(0 < self.restart < 1, "probability that a walk ends", self.restart, "above 0 and below 1")
-        require(self.fewest >= 1, "number of walks", self.fewest, "1 or more")
-        require(self.max_nodes >= 1, "number of nodes", self.max_nodes, "1 or more")
+        require(
+            0 < self.restart < 1,
+            "probability that a walk ends",
+            self.restart,
+            "above 0 and below 1",
+            hint=SETTINGS_HINT,
+        )
+        require(self.fewest >= 1, "number of walks", self.fewest, "1 or more", hint=SETTINGS_HINT)
+        require(self.max_nodes >= 1, "number of nodes", self.max_nodes, "1 or more", hint=SETTINGS_HINT)
 
 
 @dataclass(frozen=True)
@@ -136,8 +149,8 @@ class Views:
     anchors: bool = False
 
     def __post_init__(self) -> None:
-        require(len(self.operations) > 0, "list of operations", self.operations, "one or more")
-        require(0 <= self.ratio <= 1, "share that is left out", self.ratio, "0 to 1")
+        require(len(self.operations) > 0, "list of operations", self.operations, "one or more", hint=SETTINGS_HINT)
+        require(0 <= self.ratio <= 1, "share that is left out", self.ratio, "0 to 1", hint=SETTINGS_HINT)
 
 
 @dataclass(frozen=True)
@@ -167,12 +180,22 @@ class Sampling:
     views: Views | None = None
 
     def __post_init__(self) -> None:
-        require(0 <= self.negatives <= MAX_SHARED, "number of negatives", self.negatives, f"0 to {MAX_SHARED}")
         require(
-            self.policy is not None or not self.negatives, "number of negatives", self.negatives, "0: nothing is drawn"
+            0 <= self.negatives <= MAX_SHARED,
+            "number of negatives",
+            self.negatives,
+            f"0 to {MAX_SHARED}",
+            hint=SETTINGS_HINT,
         )
-        require(self.batch_size >= 2, "batch size", self.batch_size, "2 or more")
-        require(0 <= self.seed <= MAX_SEED, "seed", self.seed, f"0 to {MAX_SEED}")
+        require(
+            self.policy is not None or not self.negatives,
+            "number of negatives",
+            self.negatives,
+            "0 for a strategy without positives",
+            hint=SETTINGS_HINT,
+        )
+        require(self.batch_size >= 2, "batch size", self.batch_size, "2 or more", hint=SETTINGS_HINT)
+        require(0 <= self.seed <= MAX_SEED, "seed", self.seed, f"0 to {MAX_SEED}", hint=SETTINGS_HINT)
 
     @classmethod
     def from_strategy(

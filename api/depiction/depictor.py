@@ -76,9 +76,19 @@ class Depictor:
             StoreBusy: Other requests keep the processors too busy.
         """
         if kind not in _DRAWABLE_KINDS:
-            raise Conflict("there are no pictures of this kind", given=kind, expected=" or ".join(_DRAWABLE_KINDS))
+            raise Conflict(
+                "items of this kind have no depiction",
+                given=kind,
+                expected=" or ".join(_DRAWABLE_KINDS),
+                hint=f"request the depiction of an item of a collection of kind {' or '.join(_DRAWABLE_KINDS)}",
+            )
         if kind != _MOLECULE and reference is not None:
-            raise Conflict("only molecules have shared substructures to highlight", given=kind, expected=_MOLECULE)
+            raise Conflict(
+                "only molecules have shared substructures to highlight",
+                given=kind,
+                expected=_MOLECULE,
+                hint="leave highlight and highlight_smiles out",
+            )
         size = {"width": width, "height": height}
         try:
             if kind != _MOLECULE:
@@ -193,4 +203,9 @@ class Depictor:
 
 
 def _undrawable(reason: str, structure: str) -> InvalidInput:
-    return InvalidInput(f"this structure cannot be drawn: {reason}", given=structure[:200])
+    return InvalidInput(
+        f"this structure cannot be drawn: {reason}",
+        given=structure[:200],
+        expected="a structure that RDKit can lay out in two dimensions",
+        hint="draw a smaller structure",
+    )

@@ -51,12 +51,19 @@ class Job(Generic[T]):
         if time.monotonic() - self.last_request > self.abandoned_after:
             self.stop.set()
         if self.stop.is_set():
-            raise StoreBusy(f"computing {self._name} was given up: the server stops, or no client repeated the request")
+            raise StoreBusy(
+                f"the computation of {self._name} was stopped: the server stops, or no client repeated the request",
+                hint="repeat the request to start the computation again",
+            )
 
     @property
     def progress(self) -> StoreBusy:
         """Error that reports the progress to a client."""
-        return StoreBusy(f"computing {self._name}: {min(self._done, self._items)} of {self._items}", retry_after=1)
+        return StoreBusy(
+            f"computing {self._name}: {min(self._done, self._items)} of {self._items}",
+            hint="repeat the request in 1 s; keep repeating it, or the computation stops",
+            retry_after=1,
+        )
 
 
 class BackgroundJobs(Generic[T]):

@@ -71,7 +71,10 @@ class PatternMatches(BackgroundJobs[SubstructureMatches]):
         """Raise `StoreBusy` if the number of unfinished jobs has reached its limit."""
         if sum(not job.future.done() for job in self._jobs.values()) >= _MAX_JOBS:
             raise StoreBusy(
-                "too many substructures are being looked for", expected=f"{_MAX_JOBS} at once", retry_after=5
+                "too many substructure queries are running",
+                expected=f"at most {_MAX_JOBS} at once",
+                hint="try again in 5 s",
+                retry_after=5,
             )
 
     def _start(

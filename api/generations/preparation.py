@@ -47,7 +47,10 @@ class SamplerPreparation:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, args=(sampler,), name="preparation", daemon=True)
                 self._thread.start()
-        raise StoreBusy("the graph is being projected again, after a restart of the server")
+        raise StoreBusy(
+            "the graph is being loaded into Neo4j Graph Data Science, after a restart of a server",
+            hint="try again in 1 s",
+        )
 
     def _run(self, sampler: Sampler) -> None:
         try:

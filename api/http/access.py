@@ -104,11 +104,13 @@ class AccessControl:
     def _key(self, scope: Scope) -> Key:
         secret = _secret(scope)
         if secret is None:
-            raise Unauthorized("this server asks for a key", expected="Authorization: Bearer KEY", hint=_HINT)
+            raise Unauthorized(
+                "this server requires a key, and the request has none", expected="Authorization: Bearer KEY", hint=_HINT
+            )
         # The duration of this lookup depends only on digests, so it reveals nothing about the secret of a key.
         key = self._keys_by_digest.get(digest_of(secret))
         if key is None:
-            raise Unauthorized("there is no such key", expected="one that was made for this store", hint=_HINT)
+            raise Unauthorized("the key is unknown", expected="a key that was created for this store", hint=_HINT)
         return key
 
     async def _refresh(self) -> None:
@@ -164,7 +166,7 @@ def _user(scope: Scope) -> str:
 
 def _invalid_user(problem: str) -> Unauthorized:
     return Unauthorized(
-        "this key is of a reverse proxy, and its requests name a user each",
+        "this key belongs to a reverse proxy, and its requests must name a user",
         given=f"{USER_HEADER}: {problem}",
         expected=f"{USER_HEADER} once, with 1 to {MAX_USER} printable characters",
         hint=_USER_HINT,
@@ -174,13 +176,22 @@ def _invalid_user(problem: str) -> Unauthorized:
 def _require_valid(key: Key) -> None:
     state = key.state(datetime.now(UTC))
     if state != "valid":
-        raise Unauthorized(f"this key is {state}", given=key.id, hint=_HINT)
+        raise Unauthorized(f"this key is {state}", given=key.id, expected="a valid key", hint=_HINT)
 
 
 def _require_access(key: Key, required: Access, collection: str | None) -> None:
     if not key.allows(required):
-        raise Forbidden("this key is not for that", given=", ".join(key.access), expected=required)
+        raise Forbidden(
+            "this key does not grant the access that the request needs",
+            given=", ".join(key.access),
+            expected=f"a key with the access {required}",
+            hint=f"the administrator of the server creates such a key: `graphkin keys create --scope {required}`",
+        )
     if collection is not None and not key.reaches(collection):
         raise Forbidden(
-            "this key is not for this collection", given=collection, expected=f"of {', '.join(key.collections)}"
+            "this key does not grant access to this collection",
+            given=collection,
+            expected=f"one of {', '.join(key.collections)}",
+            hint="the administrator of the server creates a key for the collection: `graphkin "
+            "keys create --collection NAME`",
         )

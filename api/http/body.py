@@ -23,7 +23,12 @@ def require_size(size: int) -> None:
         TooLarge: The body has more than `MAX_BODY` bytes.
     """
     if size > MAX_BODY:
-        raise TooLarge("the body is too large", given=size, expected=f"at most {MAX_BODY} bytes")
+        raise TooLarge(
+            "the body is too large",
+            given=size,
+            expected=f"at most {MAX_BODY} bytes",
+            hint="send several smaller requests",
+        )
 
 
 async def buffer_body(scope: Scope, receive: Receive) -> Receive:
@@ -41,7 +46,11 @@ async def buffer_body(scope: Scope, receive: Receive) -> Receive:
         if REFUSAL in scope:
             raise scope[REFUSAL]
         if message["type"] != "http.request":
-            raise BadRequest("the body ends before it is whole")
+            raise BadRequest(
+                "the body is shorter than the request announced",
+                expected="a complete body",
+                hint="check Content-Length, and that the connection stays open until the response",
+            )
         body += message.get("body", b"")
         more = message.get("more_body", False)
         require_size(len(body))
@@ -87,10 +96,20 @@ async def receive_body(request: Request) -> bytes:
     """
     content_type = request.headers.get("content-type", "")
     if _media_type(content_type) != JSON:
-        raise UnsupportedMediaType("only JSON is read here", given=content_type, expected=JSON)
+        raise UnsupportedMediaType(
+            "the body must be JSON",
+            given=content_type,
+            expected="Content-Type: application/json",
+            hint="set the header Content-Type to application/json",
+        )
     encoding = request.headers.get("content-encoding", "identity")
     if encoding != "identity":
-        raise UnsupportedMediaType("compressed bodies are not read", given=encoding, expected="no Content-Encoding")
+        raise UnsupportedMediaType(
+            "compressed request bodies are not supported",
+            given=encoding,
+            expected="no Content-Encoding",
+            hint="send the body uncompressed, without Content-Encoding",
+        )
     return await request.body()
 
 

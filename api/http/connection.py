@@ -119,7 +119,14 @@ class Connection(HttpToolsProtocol):
             else:
                 self._feed_lines(data)
         except httptools.HttpParserError as error:
-            self._refuse(BadRequest(f"this is not HTTP/1.1: {error}", expected="a well-formed request"))
+            self._refuse(
+                BadRequest(
+                    "the request is not valid HTTP/1.1",
+                    given=str(error),
+                    expected="a well-formed HTTP/1.1 request",
+                    hint="use http:// or https:// as the server was started, and an HTTP client",
+                )
+            )
         if self._deadline == inf:
             self._set_deadline()
 
@@ -132,7 +139,14 @@ class Connection(HttpToolsProtocol):
             except httptools.HttpParserUpgrade as upgrade:
                 rest = data[upgrade.args[0] :]
             if self.parser.get_method() == b"CONNECT":
-                self._refuse(BadRequest("this server is not a proxy", given="CONNECT"))
+                self._refuse(
+                    BadRequest(
+                        "this server is not a proxy",
+                        given="CONNECT",
+                        expected="a request to this server",
+                        hint="send the request to this server itself; it is not a proxy",
+                    )
+                )
                 return
             data = self._head_without_upgrade() + rest
             self.parser = httptools.HttpRequestParser(self)
@@ -178,14 +192,22 @@ class Connection(HttpToolsProtocol):
         # The last line in a body may be the size of a chunk. The bytes of the chunk then count as part of that line.
         if self._line_size > (MAX_FIELD if self._has_request_line and self._stage != _BODY else MAX_REQUEST_LINE):
             if not in_request_line:
-                return HeadersTooLarge("a header is too large", expected=f"at most {MAX_FIELD} bytes")
+                return HeadersTooLarge(
+                    "a header is too large",
+                    expected=f"at most {MAX_FIELD} bytes",
+                    hint="send shorter headers, such as smaller cookies",
+                )
             return AddressTooLong(
                 "the address is too long",
                 expected=f"a request line of at most {MAX_REQUEST_LINE} bytes",
                 hint="send long structures and filters in the body of a POST",
             )
         if self._pending_size > MAX_HEAD:
-            return HeadersTooLarge("the headers are too large", expected=f"at most {MAX_HEAD} bytes")
+            return HeadersTooLarge(
+                "the headers are too large together",
+                expected=f"at most {MAX_HEAD} bytes",
+                hint="send fewer or shorter headers",
+            )
         return None
 
     def on_message_begin(self) -> None:
@@ -326,12 +348,25 @@ class Connection(HttpToolsProtocol):
         connections: Collection[Any] = self.connections
         if len(connections) > limit:
             expected = f"at most {limit} open connections"
-            self._close_idle(connections, Unavailable("too many connections", expected=expected, retry_after=1))
+            self._close_idle(
+                connections,
+                Unavailable(
+                    "too many connections",
+                    expected=expected,
+                    hint="try again in 1 s, or keep one connection open and reuse it",
+                    retry_after=1,
+                ),
+            )
         if connections_per_address is not None and self.client is not None:
             peers = [each for each in connections if each.client and each.client[0] == self.client[0]]
             if len(peers) > connections_per_address:
                 expected = f"at most {connections_per_address} open connections from one address"
-                error = TooManyRequests("too many connections from this address", expected=expected, retry_after=1)
+                error = TooManyRequests(
+                    "too many connections from this address",
+                    expected=expected,
+                    hint="close some connections, or reuse them",
+                    retry_after=1,
+                )
                 self._close_idle(peers, error)
 
     def _close_idle(self, candidates: Collection[Any], error: GraphkinError) -> None:
@@ -371,4 +406,4 @@ class _LingeringTransport(asyncio.Transport):
 
 
 def _too_slow(part: str, seconds: float) -> TooSlow:
-    return TooSlow(f"the request's {part} did not come in time", expected=f"all of it within {seconds:g} s")
+    return TooSlow(f"the {part} of the request did not arrive in time", expected=f"all of it within {seconds:g} s")

@@ -48,7 +48,12 @@ class Cursor:
 
 
 def _invalid_cursor(text: str) -> BadRequest:
-    return BadRequest("not a cursor", given=text, expected="next_cursor of a reply, unchanged")
+    return BadRequest(
+        "the cursor is malformed",
+        given=text,
+        expected="the next_cursor of a reply, unchanged",
+        hint="repeat the query without a cursor, and follow its next_cursor",
+    )
 
 
 def query_key(path: str, parameters: Iterable[tuple[str, str]]) -> bytes:

@@ -86,16 +86,29 @@ async def _on_http_exception(request: Request, error: HTTPException) -> Response
     match error.status_code:
         case HTTPStatus.NOT_FOUND:
             return problem_response(
-                NotFound("no such route", given=request.url.path, hint="/docs lists them"), request.scope
+                NotFound(
+                    "there is no such path",
+                    given=request.url.path,
+                    expected="a path of this API, such as /v1/collections",
+                    hint="/docs lists all paths",
+                ),
+                request.scope,
             )
         case HTTPStatus.BAD_REQUEST:
-            return problem_response(BadRequest("the body is not JSON", expected="a JSON object"), request.scope)
+            return problem_response(
+                BadRequest(
+                    "the body is not JSON", expected="a JSON object", hint="check the syntax of the JSON in the body"
+                ),
+                request.scope,
+            )
         case HTTPStatus.METHOD_NOT_ALLOWED:
             allowed = ", ".join(_allowed_methods(request))
-            graphkin_error = GraphkinError("this path has no such method", given=request.method, expected=allowed)
+            graphkin_error = GraphkinError(
+                "this path does not support the method", given=request.method, expected=allowed, hint=f"use {allowed}"
+            )
             return _build_response(request.scope, _NO_METHOD, graphkin_error, headers={"Allow": allowed})
     status = HTTPStatus(error.status_code)
-    graphkin_error = GraphkinError(error.detail)
+    graphkin_error = GraphkinError(error.detail, hint="/docs lists all requests that the server answers")
     return _build_response(request.scope, ProblemType(status, status.phrase), graphkin_error, headers=error.headers)
 
 
@@ -137,7 +150,9 @@ class UnexpectedErrorMiddleware:
 def _internal_error_response(error: Exception, scope: Scope) -> Response:
     id = uuid.uuid4()
     _log.error("internal error %s: %s %s", id, scope["method"], scope["path"], exc_info=error)
-    graphkin_error = ServerFault("an error of graphkin's own", hint=f"the log has the details under {id}")
+    graphkin_error = ServerFault(
+        "an internal error occurred", hint=f"report it with the traceback that the server's log has under {id}"
+    )
     return _build_response(scope, problem_type_of(graphkin_error), graphkin_error, instance=f"urn:uuid:{id}")
 
 

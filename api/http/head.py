@@ -62,19 +62,20 @@ class HeadMiddleware:
         if len(hosts) == 1 and (_without_port(hosts[0]) in self._allowed_hosts or b"*" in self._allowed_hosts):
             return
         raise BadRequest(
-            "this server does not answer for this host",
+            "the server does not accept this Host",
             given=b", ".join(hosts).decode("latin-1"),
             expected=f"Host: {b', '.join(sorted(self._allowed_hosts)).decode()}",
-            hint="GRAPHKIN_ALLOWED_HOSTS lists the hosts that are answered",
+            hint="add the host to GRAPHKIN_ALLOWED_HOSTS of the server, or use one of the accepted hosts",
         )
 
 
 def _require_chunked(codings: list[bytes]) -> None:
     if len(codings) != 1 or codings[0].strip().lower() != b"chunked":
         raise BadRequest(
-            "compressed transfers are not read",
+            "compressed transfers are not supported",
             given=b", ".join(codings).decode("latin-1"),
-            expected="Transfer-Encoding: chunked, or none",
+            expected="Transfer-Encoding: chunked, or no Transfer-Encoding",
+            hint="leave Transfer-Encoding out, or set it to chunked",
         )
 
 

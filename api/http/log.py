@@ -33,7 +33,7 @@ class AccessLog:
                 f"cannot write the access log: {error.strerror}",
                 given=str(path),
                 expected="a file, or - for standard output",
-                hint="GRAPHKIN_ACCESS_LOG says where it is",
+                hint="set GRAPHKIN_ACCESS_LOG to a file that can be written",
             ) from error
 
     def write(self, exchange: Exchange) -> None:

@@ -1,5 +1,6 @@
 """Additions to the OpenAPI document: errors, media types, and parameters that routes parse themselves."""
 
+from functools import cache
 from typing import Any, Literal
 
 from fastapi import FastAPI
@@ -7,6 +8,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from graphkin.api.http.reference import DESCRIPTIONS, EXAMPLES, SUMMARIES
 from graphkin.api.http.route import Route
 from graphkin.protocol.problems import MEDIA_TYPE
 from graphkin.protocol.replies import Hit, Problem
@@ -103,10 +105,58 @@ def _secure(operation: dict[str, Any], required: Access) -> None:
     operation["responses"].update({str(status): response for status, response in problems(401, 403, 429).items()})
 
 
+def _add_body_example(operation: dict[str, Any], schemas: dict[str, Any]) -> None:
+    """Add the example of a request body: the examples that its model states, which work together."""
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        if reference := content["schema"].get("$ref"):
+            fields = schemas[reference.rpartition("/")[2]]["properties"]
+            content["example"] = {
+                name: field["examples"][0]
+                for name, field in fields.items()
+                if field.get("examples", [None])[0] is not None
+            }
+
+
+def _add_parameter_examples(operation: dict[str, Any]) -> None:
+    """Add an example to each optional parameter. The examples of required parameters stand in their schemas."""
+    for parameter in operation.get("parameters", ()):
+        schema = parameter["schema"]
+        if "examples" not in schema:
+            name = parameter["name"]
+            as_json = schema.get("contentMediaType") == "application/json"
+            parameter["example"] = EXAMPLES[f"{name} in a query" if as_json else name]
+
+
+def _describe_fields(schemas: dict[str, Any]) -> None:
+    """Add the descriptions and examples of fields that the models do not state."""
+    for model, schema in schemas.items():
+        for name, field in schema.get("properties", {}).items():
+            if not field.get("description"):
+                field["description"] = DESCRIPTIONS.get(f"{model}.{name}") or DESCRIPTIONS[name]
+            if field.get("examples", [None]) == [None]:
+                key = f"{model}.{name}" if f"{model}.{name}" in EXAMPLES else name
+                if has_fields(field):  # the example follows from those of the fields
+                    field.pop("examples", None)
+                else:
+                    field["examples"] = [EXAMPLES[key]]
+
+
+def has_fields(schema: dict[str, Any]) -> bool:
+    """Return whether a schema, or each entry of a list, is a model with fields of its own."""
+    parts = [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
+    return all(
+        "$ref" in each
+        for part in parts
+        for each in [part.get("items") or part.get("additionalProperties") or part]
+        if isinstance(each, dict)
+    )
+
+
 def complete_schema(app: FastAPI) -> None:
     """Add to the OpenAPI document what FastAPI does not know.
 
-    These are the schemas of problems and of bodies that routes parse themselves, and the security of operations. The
+    These are the schemas of problems and of bodies that routes parse themselves, the security of operations, and the
+    texts of `reference`. The
     operation id of a route is the name of its function. Generated clients use these ids, so they must stay the same.
     """
     for route in app.routes:
@@ -114,6 +164,7 @@ def complete_schema(app: FastAPI) -> None:
             route.operation_id = route.name
     generate = app.openapi
 
+    @cache
     def openapi() -> dict[str, Any]:
         schema = generate()
         _, definitions = models_json_schema(
@@ -125,6 +176,12 @@ def complete_schema(app: FastAPI) -> None:
             if isinstance(route, Route) and route.include_in_schema and route.required_access is not None:
                 for method in route.methods or ():
                     _secure(schema["paths"][route.path_format][method.lower()], route.required_access)
+        for methods in schema["paths"].values():
+            for operation in methods.values():
+                operation["summary"] = SUMMARIES[operation["operationId"]]
+                _add_body_example(operation, schema["components"]["schemas"])
+                _add_parameter_examples(operation)
+        _describe_fields(schema["components"]["schemas"])
         return schema
 
     app.openapi = openapi  # type: ignore[method-assign]

@@ -96,9 +96,10 @@ class Quotas:
         if minutes_used_up:
             unit = max(minutes_used_up, key=lambda each: minutes_used_up[each])
             raise TooManyRequests(
-                f"this key has had its {unit} of this minute",
+                f"this key has used up its {unit} of this minute",
                 given=key.id,
                 expected=f"at most {quotas[unit]} {unit} a minute",
+                hint="wait for the next minute, as Retry-After says, or ask the administrator for a larger quota",
                 retry_after=seconds_left + (minutes_used_up[unit] - 1) * _WINDOW,
             )
 
@@ -122,9 +123,10 @@ class Quotas:
                     file.unlink(missing_ok=True)
             return
         raise TooManyRequests(
-            "too much heavy work at once for this key",
+            "this key runs too many demanding requests at once",
             given=caller.key.id,
             expected=f"at most {limit} at once",
+            hint="send the next such request after the response to an earlier one",
             retry_after=1,
         )
 
@@ -165,7 +167,7 @@ class Quotas:
         return StoreError(
             f"quotas cannot be counted: {error}",
             expected="a writable folder with free space",
-            hint="GRAPHKIN_CACHE_DIR says where it is",
+            hint="set GRAPHKIN_CACHE_DIR to a writable folder with free space",
         )
 
 

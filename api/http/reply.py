@@ -36,7 +36,12 @@ def negotiate(offers: tuple[str, ...], accept: str) -> str:
     except mimeparse.MimeTypeParseException:
         media_type = ""
     if not media_type:
-        raise NotAcceptable("none of these media types is offered here", given=accept, expected=", ".join(offers))
+        raise NotAcceptable(
+            "the media types in Accept are not available",
+            given=accept,
+            expected=f"one of {', '.join(offers)}",
+            hint="set Accept to one of them, or leave it out",
+        )
     return media_type
 
 

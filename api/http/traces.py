@@ -4,7 +4,7 @@ from typing import Any
 
 from starlette.middleware import Middleware
 
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, install_hint
 
 _QUERY = "url.query"
 
@@ -28,9 +28,10 @@ class Traces:
             from starlette.middleware.opentelemetry import OpenTelemetryMiddleware
         except ImportError as error:
             raise InvalidInput(
-                "traces need packages that are not installed",
-                given=error.name,
-                hint="pip install 'graphkin[telemetry]', or unset GRAPHKIN_TELEMETRY",
+                f"traces need the package {error.name}, which is not installed",
+                given=str(error.name),
+                expected="the packages of the extra telemetry",
+                hint=install_hint("telemetry") + "; or unset GRAPHKIN_TELEMETRY",
             ) from error
 
         class QueryRedactor(SpanProcessor):

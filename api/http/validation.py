@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from graphkin.protocol.errors import BadRequest, GraphkinError, InvalidInput
+from graphkin.protocol.validation import describe, expectation, next_step, quote
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -60,8 +61,14 @@ def _parse_json(body: bytes) -> Any:
     except ValueError as error:
         with suppress(ValueError, RecursionError):
             json.loads(text.decode())
-            raise InvalidInput("the body holds an escape that is no Unicode character") from error
-        raise BadRequest(f"the body is not JSON: {error}", expected="a JSON object") from error
+            raise InvalidInput(
+                "a text in the body contains an escape that is not a Unicode character",
+                expected="escapes of whole Unicode characters",
+                hint="write the characters of the text in UTF-8 instead of escapes",
+            ) from error
+        raise BadRequest(
+            f"the body is not JSON: {error}", expected="a JSON object", hint="check the syntax of the JSON in the body"
+        ) from error
 
 
 def input_error(errors: Sequence[Mapping[str, Any]]) -> GraphkinError:
@@ -72,23 +79,24 @@ def input_error(errors: Sequence[Mapping[str, Any]]) -> GraphkinError:
     """
     first = errors[0]
     if first["type"] == "json_invalid" and first["loc"][0] == "body":
-        return BadRequest(f"the body is not JSON: {first['ctx']['error']}", expected="a JSON object")
+        return BadRequest(
+            f"the body is not JSON: {first['ctx']['error']}",
+            expected="a JSON object",
+            hint="check the syntax of the JSON in the body",
+        )
     more = f" (and {len(errors) - _MAX_ERRORS} more)" if len(errors) > _MAX_ERRORS else ""
-    is_unknown = first["type"] == "extra_forbidden"
     return InvalidInput(
-        "; ".join(_describe(each) for each in errors[:_MAX_ERRORS]) + more,
-        given=None if first["type"] == "missing" else abbreviate(first["input"]),
-        expected=None if is_unknown else first["msg"].removeprefix("Value error, "),
-        hint="/docs lists every parameter",
+        "; ".join(describe(each, _name(each)) for each in errors[:_MAX_ERRORS]) + more,
+        given=abbreviate(quote(first)),
+        expected=expectation(first),
+        hint=f"{next_step(first, _name(first))}; /docs describes every parameter",
     )
 
 
-def _describe(error: Mapping[str, Any]) -> str:
+def _name(error: Mapping[str, Any]) -> str:
+    """Return the name of the invalid parameter or field, or the part of the request if the whole part is invalid."""
     place, *name = (str(part) for part in error["loc"])
-    location = ".".join(name) or place
-    if error["type"] == "extra_forbidden":
-        return f"{location}: unknown parameter"
-    return f"{location}: {error['msg'].removeprefix('Value error, ')}"
+    return ".".join(name) or f"the {place}"
 
 
 def abbreviate(value: Any, limit: int = _MAX_LENGTH) -> Any:

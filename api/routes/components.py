@@ -62,7 +62,12 @@ def component(context: JsonContext, id: ComponentId, query: Annotated[ComponentQ
     """
     partition = context.collection.components(query.min_similarity)
     if id >= len(partition.label) or partition.label[id] != id:
-        raise NotFound(f"no component {id} at this threshold", given=id, expected="the id of one, its lowest member's")
+        raise NotFound(
+            f"there is no component {id} at this threshold",
+            given=id,
+            expected="the id of a component, which is the id of its lowest member",
+            hint="list the components at the same min_similarity for their ids",
+        )
     members, begin = partition.members(id), context.position
     parts, ids = partition.children(id)
     end = begin + query.limit

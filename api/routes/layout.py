@@ -39,10 +39,10 @@ async def map(context: RowsContext, query: Annotated[MapQuery, Query()]) -> Resp
     """
     if context.generation.size > MAX_MAPPED:
         raise Conflict(
-            "this collection has too many items for a map here",
+            "the collection has too many items for a map on this server",
             given=f"{context.generation.size:,}",
-            expected=f"at most {MAX_MAPPED:,}",
-            hint="`map` of graphkin.open has no such bound",
+            expected=f"at most {MAX_MAPPED:,} items",
+            hint="compute the map on your machine: `graphkin map`, or the method map of a collection in Python",
         )
     return await context.run(_reply, context, query)
 

@@ -42,7 +42,12 @@ async def mcs_depiction(
     """A depiction of the maximum common substructure as SVG, with open bonds to the other atoms of the center."""
     mcs = await context.run(_mcs, context, id, query)
     if mcs.substructure.smiles is None:
-        raise NotFound("the members of this cluster share nothing, or nothing was found in time", given=id)
+        raise NotFound(
+            "the members of this cluster have no common substructure, or it was not found in time",
+            given=id,
+            expected="a cluster whose members share a substructure",
+            hint="raise the threshold of the clustering: clusters become smaller and their members more alike",
+        )
     title = f"{mcs.substructure.atoms} atoms in each of {mcs.compared} molecules"
     svg = await state_of(request)["depictor"].draw_mcs(mcs.substructure, title, query.width, query.height)
     return context.respond(svg.encode("latin-1"))

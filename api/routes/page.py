@@ -71,7 +71,12 @@ def asset(request: Request, name: str) -> Response:
     """A script, style or font of the page."""
     file = _files().get(f"assets/{name}")
     if file is None:
-        raise NotFound("the page has no such part", given=name, hint="reload the page, because it was rebuilt")
+        raise NotFound(
+            "the page has no such file",
+            given=name,
+            expected="a file that the page refers to",
+            hint="reload the page: it was updated",
+        )
     return _reply(request, file, IMMUTABLE)  # The file name contains the hash of the content.
 
 

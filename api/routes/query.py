@@ -79,7 +79,12 @@ def _properties(generation: Generation, columns: list[str]) -> set[str]:
     names = {title: column.name for title, column in visible_columns(generation.manifest).items()}
     for column in columns:
         if column not in names:
-            raise InvalidInput("items have no such property", given=column, expected=f"of {', '.join(names) or 'none'}")
+            raise InvalidInput(
+                "the items have no such property",
+                given=column,
+                expected=f"one of {', '.join(names)}",
+                hint="GET /v1/collections/NAME lists the properties in its manifest",
+            )
     return {names[column] for column in columns}
 
 

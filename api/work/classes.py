@@ -103,17 +103,24 @@ class Queue:
     def busy_error(self) -> StoreBusy:
         """Return the error for a request that cannot be served now, and count it as refused."""
         limits = self.limits
-        expected = f"{limits.max_running} at once, and {limits.max_waiting} that wait {limits.patience:g} s at most"
-        return self._refuse(f"too many requests for {self._name} work", expected)
+        expected = (
+            f"at most {limits.max_running} running and {limits.max_waiting} waiting, each at most {limits.patience:g} s"
+        )
+        return self._refuse(f"too many {self._name} requests are running and waiting", expected)
 
     def timeout_error(self) -> StoreBusy:
         """Return the error for a request that was stopped at its time limit, and count it as refused."""
-        expected = f"{self.limits.max_seconds:g} s at most, waiting for its turn included"
-        return self._refuse(f"this {self._name} work was not done in time", expected)
+        expected = f"at most {self.limits.max_seconds:g} s, including the time in the queue"
+        return self._refuse(f"this {self._name} request took too long", expected)
 
     def _refuse(self, detail: str, expected: str) -> StoreBusy:
         self.refused += 1
-        return StoreBusy(detail, expected=expected, retry_after=self.limits.retry_after)
+        return StoreBusy(
+            detail,
+            expected=expected,
+            hint=f"try again in {self.limits.retry_after} s",
+            retry_after=self.limits.retry_after,
+        )
 
     async def acquire(self) -> None:
         """Wait for a slot.

@@ -38,7 +38,7 @@ class TaskError(StoreError):
 
 def processors_busy(problem: str) -> StoreBusy:
     """Return the error for a request that ran out of time because the processors are busy."""
-    return StoreBusy(f"{problem}: the processors are busy", retry_after=2)
+    return StoreBusy(f"{problem}: the processors are busy", hint="try again in 2 s", retry_after=2)
 
 
 class Pool(WorkerPool):
@@ -47,11 +47,17 @@ class Pool(WorkerPool):
     def translate(self, error: Exception) -> Exception:
         match error:
             case PoolFull():
-                return StoreBusy("too many requests wait for such work", retry_after=2)
+                return StoreBusy("too many requests of this kind are waiting", hint="try again in 2 s", retry_after=2)
             case CannotStart():
-                return StoreError(f"processes for this work cannot be started: {error}")
+                return StoreError(
+                    f"the server cannot start worker processes: {error}",
+                    hint="free memory on the server, or allow more processes",
+                )
             case WorkerEnded():
-                return WorkerLost("the process that did this ended")
+                return WorkerLost(
+                    "the worker process of this request ended before it replied",
+                    hint="try again; if it happens again, send a smaller request",
+                )
             case TaskFailed():
                 return unpack(error.packed) or TaskError(error.packed["detail"])
         return error

@@ -116,7 +116,12 @@ def _unpack_result(message: dict[str, Any]) -> Query | Unreadable:
 
 def _unreadable(reason: str, structure: dict[str, str]) -> InvalidInput:
     (text,) = structure.values()
-    return InvalidInput(f"this structure cannot be read: {reason}", given=text[:200], hint="ask for a smaller one")
+    return InvalidInput(
+        f"this structure cannot be read: {reason}",
+        given=text[:200],
+        expected="a structure that RDKit reads within its time and memory limits",
+        hint="send a smaller structure",
+    )
 
 
 def _size(query: Query) -> int:

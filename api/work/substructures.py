@@ -159,10 +159,10 @@ class SubstructureMatcher:
             raise processors_busy("this substructure could not be looked for in time") from error
         except (TaskError, WorkerLost) as error:
             raise InvalidInput(
-                f"looking for this takes more than {_MATCH_SECONDS:g} s for a thousand items, or too much memory, or"
-                " crashes RDKit",
+                f"this substructure takes more than {_MATCH_SECONDS:g} s for a thousand items, or too much memory",
                 given=text[:200],
-                hint="look for less: without what matches at many places, and without patterns in patterns",
+                expected="a substructure that is matched within these limits",
+                hint="use a more specific pattern: one that matches at few places, and has no recursive SMARTS",
             ) from error
 
 

@@ -59,10 +59,14 @@ class Warmup:
             StoreError: Worker processes cannot be started.
         """
         if self._pool_start is None or not self._pool_start.done() or self._compilation.is_alive():
-            raise StoreBusy("still compiling", hint="seconds, and only on the first start")
+            raise StoreBusy(
+                "the server is still compiling its kernels",
+                hint="try again in a few seconds; this happens only at the first start",
+            )
         if self._failure is not None:
             raise ServerFault(
-                "compiled code cannot be run",
-                hint="the server's log says why; empty the folder of compiled kernels (NUMBA_CACHE_DIR), start again",
+                "compiled code does not run on this machine",
+                hint="see the server's log; delete the folder of compiled kernels (NUMBA_CACHE_DIR) "
+                "and start the server again",
             ) from self._failure
         self._pool_start.result()

@@ -21,9 +21,19 @@ def parse_server_url(url: str) -> httpx.URL:
     try:
         base = httpx.URL(url)
     except httpx.InvalidURL as error:
-        raise InvalidInput(f"not a URL: {error}", given=without_credentials(url), expected=_URL_FORM) from error
+        raise InvalidInput(
+            f"the server's URL is not valid: {error}",
+            given=without_credentials(url),
+            expected=_URL_FORM,
+            hint="use the URL that `graphkin serve` prints",
+        ) from error
     if base.scheme not in ("http", "https") or not base.host:
-        raise InvalidInput("not the URL of a server", given=without_credentials(url), expected=_URL_FORM)
+        raise InvalidInput(
+            "this is not the URL of a graphkin server",
+            given=without_credentials(url),
+            expected=_URL_FORM,
+            hint="use the URL that `graphkin serve` prints",
+        )
     return base
 
 
@@ -39,13 +49,21 @@ def authorization_header(base: httpx.URL, key: str | None) -> dict[str, str]:
             key.
     """
     if key is not None and base.userinfo:
-        raise InvalidInput("a key and a user in the URL go by the same header", expected="one of them")
+        raise InvalidInput(
+            "a key and a user in the URL exclude each other: both are sent as Authorization",
+            expected="a key, or a user and a password in the URL",
+            hint="remove one of them",
+        )
     token = key if key is not None or base.userinfo else os.environ.get(_KEY_VARIABLE, "").strip() or None
     if token is None:
         return {}
     if not _TOKEN.fullmatch(token):
         source = f"in {_KEY_VARIABLE}" if key is None else "as key"
-        raise InvalidInput(f"what is given {source} can be no key", expected="what `graphkin keys create` printed")
+        raise InvalidInput(
+            f"the key {source} is malformed",
+            expected="what `graphkin keys create` printed",
+            hint="create a key with `graphkin keys create`, and copy all of its characters",
+        )
     return {"Authorization": f"Bearer {token}"}
 
 

@@ -166,10 +166,10 @@ class RowCollector:
             self._schema = schema
         elif not schema.equals(self._schema, check_metadata=True):
             raise GenerationChanged(
-                "the server continues with another draw",
+                "the server continued this reply with another sample",
                 given=str(schema.metadata),
                 expected=str(self._schema.metadata),
-                hint="it was exchanged meanwhile; ask for all of it again",
+                hint="request all of it again: the server was replaced in the meantime",
             )
 
     def _require_numbered(self, schema: pa.Schema) -> None:
@@ -182,10 +182,10 @@ class RowCollector:
         generation = (schema.metadata or {}).get(b"generation", self._generation.encode()).decode(errors="replace")
         if generation != self._generation:
             raise GenerationChanged(
-                f"the reply to {self._stream.path} is of another generation",
+                f"the reply to {self._stream.path} belongs to another generation",
                 given=generation,
                 expected=self._generation,
-                hint="nothing between client and server may answer from a cache of its own",
+                hint="check that no proxy between client and server answers from its own cache",
             )
 
     def _append(self, batch: pa.RecordBatch) -> None:
@@ -211,4 +211,7 @@ class RowCollector:
 
 
 def _broken_stream_error() -> Unavailable:
-    return Unavailable("the reply broke off, or is no Arrow stream")
+    return Unavailable(
+        "the reply ended early, or is not an Arrow stream",
+        hint="try again; if it happens again, check the proxies between client and server",
+    )

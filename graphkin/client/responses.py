@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from graphkin.client.retries import parse_retry_after
 from graphkin.protocol.errors import GraphkinError, InvalidInput, InvalidReply, Unavailable, VersionMismatch
 from graphkin.protocol.problems import MEDIA_TYPE, error_type_of
+from graphkin.protocol.validation import describe_first
 
 Reply = TypeVar("Reply", bound=BaseModel)
 
@@ -24,7 +25,7 @@ def read_reply(model: type[Reply], reply: httpx.Response) -> Reply:
     try:
         return model.model_validate_json(reply.content, extra="ignore")
     except ValidationError as error:
-        reason = error.errors(include_url=False)[0]["msg"]
+        reason = describe_first(error)
         raise _invalid_reply_error(reply, f"{model.__name__}: {reason}") from error
 
 
@@ -42,16 +43,18 @@ def require_version(reply: httpx.Response, url: str) -> None:
     info = _json_object(reply).get("info") if "json" in reply.headers.get("content-type", "") else None
     if not isinstance(info, dict) or info.get("title") != "graphkin" or not isinstance(info.get("version"), str):
         raise InvalidInput(
-            "no graphkin server answers there", given=url, expected="the address that `graphkin serve` prints"
+            "there is no graphkin server at this URL",
+            given=url,
+            expected="the address that `graphkin serve` prints",
+            hint="start the server with `graphkin serve`, or correct the URL",
         )
     client_version, server_version = version("graphkin"), info["version"]
     if release_series(client_version) != release_series(server_version):
         raise VersionMismatch(
-            "server and client are of different versions",
+            "server and client have incompatible versions",
             given=f"server {server_version}",
-            expected=f"{release_series(client_version)}, as this client is",
-            hint=f"pip install 'graphkin~={server_version}' here, or 'graphkin~={client_version}' there; "
-            "or '.' in a clone of that version",
+            expected=f"server {release_series(client_version)}, like this client",
+            hint=f"install graphkin {server_version} here, or graphkin {client_version} on the server",
         )
 
 
@@ -95,5 +98,5 @@ def _invalid_reply_error(reply: httpx.Response, expected: str) -> InvalidReply:
         reply.request.url.path,
         "it is no JSON object of graphkin's",
         given=reply.text[:200],
-        expected=f"of `graphkin serve`, {expected}",
+        expected=f"{expected}, from `graphkin serve`",
     )

@@ -103,10 +103,12 @@ def _bounds(stored: float, ranking: CliffRanking) -> tuple[float, np.float32]:
     largest = np.float32(ranking.max_similarity)
     if largest < np.float32(smallest):
         raise InvalidInput(
-            "no pair can have such a similarity",
+            "the range of similarities is empty",
             given=f"min_similarity {smallest:g}, max_similarity {ranking.max_similarity:g}",
             expected="max_similarity at or above min_similarity",
-            hint=f"min_similarity is {smallest:g} unless you name one" if ranking.min_similarity is None else None,
+            hint="lower min_similarity or raise max_similarity"
+            if ranking.min_similarity is not None
+            else f"raise max_similarity: min_similarity is {smallest:g} by default",
         )
     return smallest, largest
 

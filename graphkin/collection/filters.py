@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, suggest
 from graphkin.protocol.filters import Filter
 from graphkin.store.base import Generation
 from graphkin.store.columns import visible_columns
@@ -81,7 +81,12 @@ def _conditions(generation: Generation, filter: Filter) -> Iterator[_Condition]:
     columns = visible_columns(generation.manifest)
     if filter.property != _NAMES and filter.property not in columns:
         expected = f"one of {', '.join([_NAMES, *columns])}"
-        raise InvalidInput("items have no such property", given=filter.property, expected=expected)
+        raise InvalidInput(
+            "items have no property of this name",
+            given=filter.property,
+            expected=expected,
+            hint=suggest(filter.property, [_NAMES, *columns], "use one of the accepted names; case matters"),
+        )
     column = columns.get(filter.property)
     kind = _NAMES if column is None else column.kind
     for name, value in filter.conditions().items():
@@ -100,10 +105,12 @@ def _require_applicable(column: str, kind: str, name: str, value: Any) -> None:
         possible = ", ".join(_FIELD_NAMES.get(each, each) for each in _CONDITIONS_BY_TYPE[content])
         parameter = _FIELD_NAMES.get(name, name)
         raise InvalidInput(
-            f"this condition does not apply to {column}, which holds {content}s",
-            given={"property": column, parameter: value if len(values) == 1 else values[:3]},
+            f"{column} holds {content}s, and the condition {parameter} does not apply to them",
+            given=value if len(values) == 1 else values[:3],
             expected=f"{content}s, for {possible}",
-            hint="numbers are written without quotation marks" if content == "number" else "texts have no order here",
+            hint="write numbers without quotation marks"
+            if content == "number"
+            else "texts are not ordered: use equals, in or contains",
         )
 
 

@@ -269,9 +269,9 @@ class OpenCollection:
         if most is not None and count * size > most:
             raise InvalidInput(
                 "picking this many items takes too long on this server",
-                given=f"{count:,} of {size:,}",
-                expected=f"count x items at most {most:,}",
-                hint="pick fewer, or from fewer; `graphkin pick` has no such bound",
+                given=f"{count:,} of {size:,} items",
+                expected=f"count times items of at most {most:,}",
+                hint="pick fewer items, or from fewer; `graphkin pick` on your machine has no such limit",
             )
         picks = Picker(self.generation, self.index, among).picks(request.method, request.threshold, count)
         with self._ports.stage("pick", count, "items") as advance:

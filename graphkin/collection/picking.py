@@ -88,7 +88,12 @@ class Picker:
             InvalidInput: `count` is not in the range 1 to `size`, or the threshold is not in (0, 1].
         """
         if not 1 <= count <= self.size:
-            raise InvalidInput("cannot pick this number of items", given=count, expected=f"1 to {self.size:,}")
+            raise InvalidInput(
+                "cannot pick this number of items",
+                given=count,
+                expected=f"1 to {self.size:,}",
+                hint=f"pick at most {self.size:,} items",
+            )
         return islice(self.max_min() if method == "maxmin" else self.sphere_exclusion(threshold), count)
 
     def max_min(self) -> Iterator[Pick]:
@@ -107,7 +112,13 @@ class Picker:
         Raises:
             InvalidInput: The threshold is not in (0, 1].
         """
-        require(0 < threshold <= 1, "threshold", threshold, "a similarity above 0 and at most 1")
+        require(
+            0 < threshold <= 1,
+            "threshold",
+            threshold,
+            "a similarity above 0 and at most 1",
+            hint="choose a threshold such as 0.65; a lower one picks fewer items",
+        )
         order: Int64 = np.argsort(self._ranks)
         position = 0
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from graphkin.collection.filters import filter_mask
 from graphkin.collection.substructure_matches import SubstructureMatches
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, suggest
 from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.measure import Measure
 from graphkin.similarity.hits import Hits
@@ -272,7 +272,12 @@ class Selector:
         columns = ["id", manifest.structure, "names", *inchikey, DEGREE, *properties]
         if by not in columns:
             expected = f"one of {', '.join([*columns, *([SIMILARITY] if has_similarity else [])])}"
-            raise InvalidInput("items have no such column to be sorted by", given=by, expected=expected)
+            raise InvalidInput(
+                "items have no column of this name to sort by",
+                given=by,
+                expected=expected,
+                hint=suggest(by, columns, "sort by one of the accepted columns"),
+            )
         if by == "id":
             return ids.astype(np.float64)
         if by == DEGREE and DEGREE not in properties:

@@ -31,18 +31,20 @@ def read_structure(recipe: Recipe, **structure: str | None) -> Query:
     texts = [(text, writing) for writing, text in structure.items() if text is not None]
     if len(texts) != 1:
         raise InvalidInput(
-            "a structure is given in one way",
-            given=[writing for _, writing in texts],
+            "a query structure must be written in exactly one notation",
+            given=", ".join(writing for _, writing in texts) or "none",
             expected=f"exactly one of {', '.join(kind.notations)}",
+            hint="keep one notation and leave the others out",
         )
     ((text, writing),) = texts
     if writing == "structure":
         writing = kind.notations[0]
     if writing not in kind.notations:
         raise Conflict(
-            f"collections of {kind.plural} have no such structures",
+            f"a collection of {kind.plural} has no structures in this notation",
             given=writing,
             expected=f"one of {', '.join(kind.notations)}",
+            hint=f"write the structure as {kind.notations[0]}",
         )
     return kind.read(recipe, text, writing)
 
@@ -103,9 +105,19 @@ def require_single_id(
     if not ids:
         hint = "names are matched in any case" if smiles is None else "search finds what is similar to any structure"
         suggestion = f"did you mean {', '.join(map(repr, similar_names))}?" if similar_names else hint
-        raise NotFound(f"no such item in {collection!r}", given=smiles or name, hint=suggestion)
+        raise NotFound(
+            f"collection {collection!r} has no such item",
+            given=smiles or name,
+            expected="the name or the SMILES of an item",
+            hint=suggestion,
+        )
     if len(ids) > 1:
-        raise InvalidInput("several items share this name", given=name, expected=f"an id: one of {[*ids]}")
+        raise InvalidInput(
+            "several items have this name",
+            given=name,
+            expected=f"one of the ids {', '.join(map(str, ids))}",
+            hint="select the item by its id",
+        )
     return ids[0]
 
 
@@ -118,7 +130,8 @@ def require_one_identifier(id: int | None, smiles: str | None, name: str | None)
     identifiers = [field for field, value in (("id", id), ("smiles", smiles), ("name", name)) if value is not None]
     if len(identifiers) != 1:
         raise InvalidInput(
-            "an item must be named in exactly one way",
+            "select an item in exactly one way",
             given=" and ".join(identifiers) or "none",
             expected="exactly one of id, smiles, name",
+            hint="keep one of id, smiles and name",
         )

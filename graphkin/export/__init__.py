@@ -46,10 +46,20 @@ def media_type(content: str, format: str) -> str:
         InvalidInput: The content or the format is not supported. The error lists the supported ones.
     """
     if content not in MEDIA_TYPES:
-        raise InvalidInput("no such export", given=content, expected=f"one of {', '.join(MEDIA_TYPES)}")
+        raise InvalidInput(
+            "there is no export of this content",
+            given=content,
+            expected=f"one of {', '.join(MEDIA_TYPES)}",
+            hint="choose one of the accepted contents",
+        )
     if format not in MEDIA_TYPES[content]:
         formats = f"one of {', '.join(MEDIA_TYPES[content])}"
-        raise InvalidInput(f"{content} are not exported in this format", given=format, expected=formats)
+        raise InvalidInput(
+            f"{content} cannot be exported in this format",
+            given=format,
+            expected=formats,
+            hint="choose one of the accepted formats",
+        )
     return MEDIA_TYPES[content][format]
 
 
@@ -97,9 +107,10 @@ def export_items(
 
         if generation.manifest.structure != "smiles":
             raise Conflict(
-                f"collection {generation.collection!r} holds no molecules",
+                f"the items of collection {generation.collection!r} are not molecules, and SDF holds molecules",
                 given=format,
                 expected="one of csv, parquet, arrow",
+                hint="export csv, parquet or arrow instead",
             )
         return sdf.items(table)
     from graphkin.export import columnar, items
@@ -171,19 +182,19 @@ def export_edges(
     media_type("edges", format)
     if comparison is not None and format != "graphml":
         raise InvalidInput(
-            "no edge can name the structure to compare with, for it has no id",
+            "edges to the query structure cannot be exported in this format, because the query structure has no id",
             given=format,
             expected="graphml",
-            hint="export items in this format: they get a column similarity",
+            hint="export edges as graphml, or export items: they get a column similarity",
         )
     _require_ids(generation, ids)
     sources = id_range(generation, start, stop)
     if format == "graphml" and len(sources) < generation.size:
         raise InvalidInput(
-            "GraphML holds a graph, not a range of its edges",
+            "GraphML holds a whole graph, not a range of its edges",
             given=f"{start} to {sources.stop}",
-            expected="a range in csv, parquet or arrow",
-            hint="name the ids of items: their edges are exported in any format",
+            expected="start and stop with csv, parquet or arrow",
+            hint="leave start and stop out, choose another format, or select items by their ids",
         )
     from graphkin.export import columnar, edges, graphml
 
@@ -233,9 +244,10 @@ def export_links(
     sources, graph = id_range(generation, start, stop), generation.links()
     if graph is None:
         raise Conflict(
-            f"the items of collection {generation.collection!r} are no nodes of a big graph",
+            f"the items of collection {generation.collection!r} are not nodes of a network, so they have no links",
             given=f"{generation.manifest.kind}, links",
             expected="a collection made by `graphkin ingest nodes`",
+            hint="export edges instead: they join similar items",
         )
     from graphkin.export import columnar, links
 
@@ -281,6 +293,7 @@ def export_fingerprints(
             f"the items of collection {generation.collection!r} have no fingerprints",
             given=f"{generation.manifest.kind}, fingerprints",
             expected="a collection whose items are compared by fingerprints",
+            hint="export items or edges instead",
         )
     from graphkin.export import fingerprints
 
@@ -292,4 +305,9 @@ def _require_ids(generation: Generation, ids: Int32 | None) -> None:
     """Raise `NotFound` unless all ids belong to items."""
     if ids is not None and len(outside := ids[(ids < 0) | (ids >= generation.size)]):
         id = int(outside[0])
-        raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {generation.size - 1}")
+        raise NotFound(
+            f"there is no item {id}",
+            given=id,
+            expected=f"an id from 0 to {generation.size - 1}",
+            hint="use an id of this generation: ids change from generation to generation",
+        )

@@ -166,9 +166,10 @@ def _read_manifest(plan: EpochsPlan) -> Epochs:
     manifest = Epochs.from_bytes(plan.export_folder.read(MANIFEST))
     if manifest != plan.manifest(manifest.parts):
         raise Conflict(
-            "other epochs are published here, and a folder of epochs is written once",
+            "this folder already holds other epochs",
             given=plan.export_folder.display_url,
             expected="a new or empty folder",
+            hint="write into another folder",
         )
     return manifest
 
@@ -185,7 +186,8 @@ def _prepare(plan: EpochsPlan, sizes: dict[str, int]) -> dict[int, EpochPart]:
         raise Conflict(
             "this folder holds other files",
             given=f"{plan.export_folder.display_url}: {foreign_files[0]}",
-            expected="a new or empty folder, or one that this command was writing",
+            expected="a new or empty folder, or one in which `graphkin epochs` was interrupted",
+            hint="write into another folder",
         )
     plan_file = f"{WORK}/{plan.key}/{_PLAN_FILE}"
     parts = plan.finished_parts(sizes)

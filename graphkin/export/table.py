@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import pyarrow as pa
 
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, suggest
 from graphkin.store.base import Generation
 from graphkin.store.columns import VisibleColumn, unique_titles, visible_columns
 from graphkin.store.records import Float32, Int32, to_decimal_floats
@@ -73,7 +73,12 @@ class ItemTable:
     def __post_init__(self) -> None:
         offered = [*self._all_titles, *(column.title for column in self._all_properties)]
         if unknown := [title for title in self.columns or () if title not in offered]:
-            raise InvalidInput("items have no such column", given=unknown[0], expected=f"one of {', '.join(offered)}")
+            raise InvalidInput(
+                "items have no column of this name",
+                given=unknown[0],
+                expected=f"one of {', '.join(offered)}",
+                hint=suggest(unknown[0], offered, "use one of the accepted columns"),
+            )
 
     def including(self, *titles: str) -> Self:
         """Return a table that also exports the columns with these titles."""

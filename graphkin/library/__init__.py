@@ -6,7 +6,7 @@ from graphkin.library.collection import Collection, Collections
 from graphkin.library.ingestion import ingest
 from graphkin.library.pairs import similar_pairs
 from graphkin.library.table import Table
-from graphkin.protocol.errors import TruncatedPairsWarning
+from graphkin.protocol.errors import TruncatedPairsWarning, install_hint
 
 __all__ = ["Collection", "Collections", "Table", "TruncatedPairsWarning", "connect", "ingest", "open", "similar_pairs"]
 
@@ -64,6 +64,10 @@ def connect(url: str, key: str | None = None) -> Collections:
     try:
         from graphkin.library.served import ServedCollections
     except ModuleNotFoundError as error:
-        hint = "pip install 'graphkin[client]', or '.[client]' in a clone"
-        raise InvalidInput(f"asking a server needs {error.name}", hint=hint) from error
+        raise InvalidInput(
+            f"a connection to a server needs the package {error.name}, which is not installed",
+            given=str(error.name),
+            expected="the packages of the extra client",
+            hint=install_hint("client"),
+        ) from error
     return ServedCollections(url, key)

@@ -22,7 +22,7 @@ from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
 from graphkin.library.table import Table
-from graphkin.protocol.errors import InvalidInput, TruncatedPairsWarning, require
+from graphkin.protocol.errors import InvalidInput, TruncatedPairsWarning, install_hint, require
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import (
     CliffsQuery,
@@ -217,7 +217,13 @@ class Collection(ABC):
             similar = mine.query(similar={"smiles": "CCO", "min_similarity": 0.2})
             ```
         """
-        require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
+        require(
+            limit is None or limit > 0,
+            "limit",
+            limit,
+            "1 or more, or None",
+            hint="leave limit out, or pass None for all items",
+        )
         order = None if sort is None else {"by": sort, "descending": descending}
         conditions = {"filters": [*filters], "name": name, "substructure": _jsonable(substructure)}
         fields = {**conditions, "similar": similar, "sort": order}
@@ -304,7 +310,13 @@ class Collection(ABC):
             mine.neighbors(id=0, filters=[{"property": "molwt", "max": 300}])
             ```
         """
-        require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
+        require(
+            limit is None or limit > 0,
+            "limit",
+            limit,
+            "1 or more, or None",
+            hint="leave limit out, or pass None for all neighbors",
+        )
         with translate_validation_errors():
             body = {"filters": [*filters], "substructure": _jsonable(substructure)}
             conditions = QueryBody.model_validate_json(json.dumps(body))
@@ -347,7 +359,13 @@ class Collection(ABC):
             largest = mine.cluster(1, threshold=0.7)
             ```
         """
-        require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
+        require(
+            limit is None or limit > 0,
+            "limit",
+            limit,
+            "1 or more, or None",
+            hint="leave limit out, or pass None for all clusters",
+        )
         fields = {"method": method, "threshold": threshold, "property": property}
         with translate_validation_errors():
             request = ClusteredFields.model_validate(fields)
@@ -376,7 +394,13 @@ class Collection(ABC):
         Raises:
             NotFound: If there is no such cluster.
         """
-        require(limit is None or limit > 0, "limit", limit, "1 or more, or None")
+        require(
+            limit is None or limit > 0,
+            "limit",
+            limit,
+            "1 or more, or None",
+            hint="leave limit out, or pass None for all members",
+        )
         with translate_validation_errors():
             request = ClusteredFields.model_validate({"method": method, "threshold": threshold})
         return Table(self._rows(self._cluster(number, request, limit)))
@@ -494,7 +518,7 @@ class Collection(ABC):
             mine.cliffs("molwt", by="sali")
             ```
         """
-        require(0 < limit <= MAX_CLIFFS, "limit", limit, f"1 to {MAX_CLIFFS:,}")
+        require(0 < limit <= MAX_CLIFFS, "limit", limit, f"1 to {MAX_CLIFFS:,}", hint="pass a smaller limit")
         fields = {
             "property": property,
             "by": by,
@@ -883,8 +907,12 @@ def _report_missing_trainer() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        hint = "pip install 'graphkin[trainer]', or '.[trainer]' in a clone"
-        raise InvalidInput(f"graphs of PyTorch Geometric need {error.name}", hint=hint) from error
+        raise InvalidInput(
+            f"graphs for PyTorch Geometric need the package {error.name}, which is not installed",
+            given=str(error.name),
+            expected="the packages of the extra trainer",
+            hint=install_hint("trainer"),
+        ) from error
 
 
 class Collections(ABC):

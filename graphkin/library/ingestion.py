@@ -129,7 +129,9 @@ def _resolve_recipe(
         case "vectors" if preset == "default":
             return vector_recipe(files, read, **options)
     raise InvalidInput(
-        "nothing is ingested so",
-        given=f"kind {kind!r}, preset {preset!r}",
-        expected="kind molecules or graphs, or nodes, fingerprints or vectors, which have no presets",
+        "there is no recipe for this kind and preset",
+        given=f"kind {kind}, preset {preset}",
+        expected="kind molecules or graphs with any preset; kind nodes, fingerprints or vectors without a preset",
+        hint='pass kind="molecules", "graphs", "nodes", "fingerprints" or "vectors", and leave '
+        "preset out for the last three",
     )

@@ -52,8 +52,20 @@ def similar_pairs(
     from graphkin.similarity.join import Pairs
     from graphkin.similarity.join import similar_pairs as join
 
-    require(0 < threshold <= 1, "threshold", threshold, "a similarity above 0, at most 1")
-    require(threads is None or threads > 0, "number of threads", threads, "1 or more")
+    require(
+        0 < threshold <= 1,
+        "threshold",
+        threshold,
+        "a similarity above 0, at most 1",
+        hint="pass a threshold such as 0.4",
+    )
+    require(
+        threads is None or threads > 0,
+        "number of threads",
+        threads,
+        "1 or more",
+        hint="leave threads out to use all cores",
+    )
     packed = _pack(fingerprints)
     progress = library_progress()
     with report_compilation(progress):
@@ -77,10 +89,10 @@ def _pack(fingerprints: NDArray[np.uint64] | BitVectors) -> UInt64:
         return _require_size(pack(fingerprints)) if len(fingerprints) else np.empty((0, 1), np.uint64)
     if fingerprints.dtype != np.uint64 or fingerprints.ndim != 2 or not fingerprints.shape[1]:
         raise InvalidInput(
-            "not packed fingerprints",
-            given=f"{fingerprints.dtype} {fingerprints.shape}",
-            expected="uint64 (n, bits / 64), or a list of RDKit bit vectors",
-            hint='of rows of 0 and 1: numpy.packbits(rows, axis=1, bitorder="little").view("uint64")',
+            "this is not an array of packed fingerprints",
+            given=f"an array of {fingerprints.dtype} with shape {fingerprints.shape}",
+            expected="an array of uint64 with shape (n, bits / 64), or a list of RDKit bit vectors",
+            hint='pack rows of 0 and 1 with numpy.packbits(rows, axis=1, bitorder="little").view("uint64")',
         )
     return _require_size(np.ascontiguousarray(fingerprints))
 
@@ -88,5 +100,11 @@ def _pack(fingerprints: NDArray[np.uint64] | BitVectors) -> UInt64:
 def _require_size(packed: UInt64) -> UInt64:
     """Return the fingerprints unchanged. Raises `InvalidInput` if their number or length exceeds the limits."""
     fits = len(packed) <= _MAX_FINGERPRINTS and 64 * packed.shape[1] <= _MAX_BITS
-    require(fits, "array of fingerprints", packed.shape, f"at most {_MAX_FINGERPRINTS:,} of at most {_MAX_BITS:,} bits")
+    require(
+        fits,
+        "array of fingerprints",
+        packed.shape,
+        f"at most {_MAX_FINGERPRINTS:,} of at most {_MAX_BITS:,} bits",
+        hint="split the fingerprints into several arrays, or build a collection with `graphkin ingest fingerprints`",
+    )
     return packed

@@ -63,7 +63,12 @@ class Table:
         """
         for name in columns:
             if name not in self.columns:
-                raise InvalidInput("there is no such column", given=name, expected=f"one of {', '.join(self.columns)}")
+                raise InvalidInput(
+                    "the table has no column of this name",
+                    given=name,
+                    expected=f"one of {', '.join(self.columns)}",
+                    hint="use one of the names in columns",
+                )
         return Table(self.arrow.select(list(columns)))
 
     @property
@@ -83,7 +88,12 @@ class Table:
         try:
             return self.arrow.to_pandas()
         except ModuleNotFoundError as error:
-            raise InvalidInput("data frames need pandas", hint="pip install pandas") from error
+            raise InvalidInput(
+                "data frames need pandas, which is not installed",
+                given=str(error.name),
+                expected="the package pandas",
+                hint="pip install pandas",
+            ) from error
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries.

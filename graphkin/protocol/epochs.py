@@ -71,7 +71,7 @@ class Epochs(Frozen):
             return cls.model_validate(values)
         except (ValueError, ValidationError) as error:
             raise Damaged(
-                f"{MANIFEST} is not a manifest of epochs: {str(error).splitlines()[0]}",
-                expected="a file that `graphkin epochs` of this version wrote",
-                hint="copy the folder again, or write it again with `graphkin epochs`",
+                f"{MANIFEST} is not a valid manifest of epochs",
+                expected="the file as `graphkin epochs` of this version writes it",
+                hint="copy the folder again, or write it again by `graphkin epochs`",
             ) from error

@@ -31,7 +31,10 @@
 The HTTP column is the table in `graphkin/protocol/problems.py`.
 """
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, ClassVar
 
 
@@ -43,6 +46,8 @@ class GraphkinError(Exception):
     """Base class of all errors of graphkin.
 
     Attributes:
+        exit_code: Exit code of a command that fails with the error.
+        default_hint: The next step after every error of the class, or None if it depends on the case.
         detail: The problem in one sentence.
         given: The offending value, JSON-serializable, or None.
         expected: The accepted values, or None.
@@ -50,13 +55,14 @@ class GraphkinError(Exception):
     """
 
     exit_code: ClassVar[int] = 1
+    default_hint: ClassVar[str | None] = None
 
     def __init__(self, detail: str, *, given: Any = None, expected: str | None = None, hint: str | None = None) -> None:
         super().__init__(detail)
         self.detail = detail
         self.given = given
         self.expected = expected
-        self.hint = hint
+        self.hint = self.default_hint if hint is None else hint
 
     def __str__(self) -> str:
         return "\n  ".join(self._parts())
@@ -68,7 +74,14 @@ class GraphkinError(Exception):
 
     def _parts(self) -> list[str]:
         context = (("given", self.given), ("expected", self.expected), ("hint", self.hint))
-        return [self.detail, *(f"{name}: {value}" for name, value in context if value is not None)]
+        return [self.detail, *(f"{name}: {_as_text(value)}" for name, value in context if value is not None)]
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as a message shows it: a text as it is, a list or an object as JSON."""
+    if isinstance(value, list | tuple | dict | bool):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
 
 
 class InvalidInput(GraphkinError):
@@ -77,7 +90,7 @@ class InvalidInput(GraphkinError):
     exit_code = 2
 
 
-def require(condition: bool, subject: str, given: object, expected: str) -> None:
+def require(condition: bool, subject: str, given: object, expected: str, hint: str) -> None:
     """Check a condition on an argument.
 
     Args:
@@ -85,12 +98,13 @@ def require(condition: bool, subject: str, given: object, expected: str) -> None
         subject: The kind of value in the error, such as "threshold".
         given: The value.
         expected: The accepted values.
+        hint: The next step.
 
     Raises:
         InvalidInput: The condition is false.
     """
     if not condition:
-        raise InvalidInput(f"not a possible {subject}", given=given, expected=expected)
+        raise InvalidInput(f"invalid {subject}", given=given, expected=expected, hint=hint)
 
 
 def unknown_file_system(reason: object, url: str, expected: str) -> InvalidInput:
@@ -105,10 +119,34 @@ def unknown_file_system(reason: object, url: str, expected: str) -> InvalidInput
         The error, to be raised.
     """
     return InvalidInput(
-        f"this file system is not known here: {reason}",
+        f"this kind of URL cannot be opened: {reason}",
         given=url,
-        expected=f"{expected}, or another URL that fsspec knows",
-        hint="install the package of the file system: s3fs, gcsfs, adlfs",
+        expected=f"{expected}, or another URL that fsspec supports",
+        hint="check the scheme of the URL, and install the package of its file system: s3fs, gcsfs or adlfs",
+    )
+
+
+def suggest(name: str, choices: Iterable[str], otherwise: str) -> str:
+    """Return the hint of an error for an unknown name: the most similar choice.
+
+    Args:
+        name: The unknown name.
+        choices: The known names.
+        otherwise: The hint if no choice is similar.
+    """
+    matches = get_close_matches(name, choices, 1)
+    return f"did you mean {matches[0]}?" if matches else otherwise
+
+
+def install_hint(extra: str) -> str:
+    """Return the hint of an error for a package that is not installed.
+
+    Args:
+        extra: The extra of graphkin that installs the package.
+    """
+    return (
+        f"install the extra {extra}: pip install '.[{extra}]' in a clone of the repository, or "
+        f"pip install 'graphkin[{extra}]' from an index that has graphkin"
     )
 
 
@@ -157,6 +195,8 @@ class NotFound(GraphkinError):
 class Deleted(NotFound):
     """The generation was deleted after its publication. Running reads of it cannot continue."""
 
+    default_hint = "name no generation to read the current one; `graphkin info` lists the generations that are left"
+
 
 class Unavailable(GraphkinError):
     """A temporary failure: the server or store is unreachable or busy, or the connection was lost.
@@ -170,10 +210,16 @@ class Unavailable(GraphkinError):
     def __init__(self, detail: str, *, retry_after: float | None = None, **context: Any) -> None:
         super().__init__(detail, **context)
         self.retry_after = retry_after
+        if self.hint is None and retry_after is not None:
+            self.hint = f"try again in {retry_after:g} s"
 
 
 class TooSlow(Unavailable):
     """The head or the body of the request was incomplete at its deadline."""
+
+    default_hint = (
+        "send the request at once; GRAPHKIN_HEAD_SECONDS and GRAPHKIN_BODY_SECONDS set the server's deadlines"
+    )
 
 
 class TooManyRequests(Unavailable):
@@ -232,7 +278,9 @@ class StoreDamaged(Damaged, StoreFormat):
             hint = "restore the store from a backup, or ingest again into a new one"
         else:
             prefix = f"generation {damage.generation[:12]} of {damage.collection!r} is damaged: "
-            hint = "`graphkin verify` lists all damage; delete this generation and ingest again, or restore a backup"
+            hint = (
+                "run `graphkin verify` to list all damage; restore a backup, or delete this generation and ingest again"
+            )
         super().__init__(f"{prefix}{damage.file}: {damage.problem}", given=damage.file, hint=damage.remedy or hint)
         self.damage = damage
 
@@ -242,6 +290,8 @@ class StoreDamaged(Damaged, StoreFormat):
 
 class ServerFault(GraphkinError):
     """A bug in the server, or a reply from another program between client and server."""
+
+    default_hint = "look into the log of the server, and of a proxy in front of it"
 
 
 class InvalidReply(ServerFault):
@@ -272,7 +322,7 @@ class InvalidReply(ServerFault):
             f"the reply to {path} is not what was requested: {problem}",
             given=given,
             expected=expected,
-            hint=hint or "nothing between client and server may alter replies; without a proxy, the server is at fault",
+            hint=hint or "check that no proxy between client and server alters replies, and look into the server's log",
         )
 
 
@@ -280,13 +330,17 @@ class VersionMismatch(GraphkinError):
     """The version of the server samples or replies differently from the versions that this client supports."""
 
     exit_code = 2
+    default_hint = "install the same version of graphkin on both machines"
 
 
 class GenerationChanged(GraphkinError):
     """A reply belongs to another generation, or another sample, than earlier replies to the same request."""
 
     exit_code = 4
+    default_hint = "repeat the request from its start; a proxy between client and server must not cache replies"
 
 
 class Closed(GraphkinError):
     """The connection was closed before this call or during it."""
+
+    default_hint = "open a new connection, and close it only after the last call"

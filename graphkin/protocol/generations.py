@@ -17,9 +17,19 @@ def expand_id(id_prefix: str, generations: Sequence[str]) -> str:
         InvalidInput: Several ids start with the prefix, or the prefix is empty.
     """
     if not id_prefix:
-        raise InvalidInput("no generation is named", given="an empty id", expected="an id, or how it begins")
+        raise InvalidInput(
+            "the generation id is empty",
+            given=id_prefix,
+            expected="a generation id, or its first characters",
+            hint="`graphkin info` lists the generations of a store",
+        )
     matches = [id for id in generations if id.startswith(id_prefix)]
     if len(matches) > 1:
         choices = ", ".join(id[: len(id_prefix) + 6] for id in matches)
-        raise InvalidInput("several generations begin so", given=id_prefix, expected=f"more of one of {choices}")
+        raise InvalidInput(
+            "several generations have ids that begin with these characters",
+            given=id_prefix,
+            expected=f"one of {choices}",
+            hint="add characters until only one id matches",
+        )
     return matches[0] if matches else id_prefix

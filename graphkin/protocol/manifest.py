@@ -200,10 +200,11 @@ class Manifest(Provenance):
             return values
         stored_format = values.get("format", 1)
         raise StoreFormat(
-            "the generation was written in a format that this graphkin does not read",
+            "the generation was written in a format that this version of graphkin does not read",
             given=f"format {stored_format}",
             expected=f"format {FORMAT}",
-            hint="ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for format 1)",
+            hint="open the store with the version of graphkin that wrote it (0.1 for format 1), "
+            "or ingest again into a new store",
         )
 
     @property

@@ -26,7 +26,7 @@ class Measure(Frozen):
     @model_validator(mode="after")
     def _check_weights(self) -> "Measure":
         if (self.name == "tversky") != (self.alpha is not None) or (self.name == "tversky") != (self.beta is not None):
-            raise ValueError("tversky needs alpha and beta, and no other measure has them")
+            raise ValueError("alpha and beta for tversky, and neither of them for counts")
         if self.alpha == self.beta == 0:
-            raise ValueError("alpha and beta are both 0; at least one must be above 0")
+            raise ValueError("alpha or beta above 0")
         return self

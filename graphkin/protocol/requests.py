@@ -199,9 +199,9 @@ def structure_list(structures: Iterable[Any]) -> list[Any]:
     if isinstance(structures, str | bytes | Mapping):
         raise InvalidInput(
             "a batch is a list of structures, not one structure",
-            given=structures if isinstance(structures, str) else repr(structures),
+            given=structures if isinstance(structures, str) else str(structures),
             expected='a list, such as ["CCO"]',
-            hint="search() takes one structure",
+            hint="pass a list, or use search() for one structure",
         )
     return list(structures)
 
@@ -359,7 +359,7 @@ class ClusteringFields(Frozen):
     @model_validator(mode="after")
     def _no_scaffold_threshold(self) -> Self:
         if self.method == "scaffold" and self.threshold is not None:
-            raise ValueError("scaffolds have no threshold")
+            raise ValueError("no threshold with the method scaffold")
         return self
 
 
@@ -415,7 +415,7 @@ class MapQuery(GenerationQuery):
     @model_validator(mode="after")
     def _threshold_has_method(self) -> Self:
         if self.threshold is not None and self.method in (None, "scaffold"):
-            raise ValueError("a threshold needs the method butina or single")
+            raise ValueError("a threshold only with the method butina or single")
         return self
 
     def clustering(self) -> ClusteringFields | None:
@@ -604,9 +604,9 @@ class NegativesQuery(GenerationQuery):
     @model_validator(mode="after")
     def _bounded(self) -> "NegativesQuery":
         if self.batches * self.count > MAX_NEGATIVES:
-            raise ValueError(f"batches x count is at most {MAX_NEGATIVES} ids per reply")
+            raise ValueError(f"batches times count of at most {MAX_NEGATIVES}")
         if self.first + self.batches - 1 > MAX_ID:
-            raise ValueError(f"the last batch is at most {MAX_ID}")
+            raise ValueError(f"a last batch of at most {MAX_ID}")
         return self
 
 
@@ -875,7 +875,7 @@ class ExportFields(Frozen):
     @model_validator(mode="after")
     def _edges_only(self) -> Self:
         if self.min_similarity is not None and self.what != "edges":
-            raise ValueError("min_similarity applies to edges only")
+            raise ValueError("min_similarity only for edges")
         return self
 
 
@@ -917,7 +917,7 @@ class ExportQuery(ExportFields, GenerationQuery):
     @model_validator(mode="after")
     def _items_only(self) -> Self:
         if self.columns is not None and self.what != "items":
-            raise ValueError("columns apply to items only")
+            raise ValueError("columns only for items")
         return self
 
 

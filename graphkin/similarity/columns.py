@@ -39,5 +39,10 @@ def numeric_property(generation: Generation, property: str) -> Float64:
     columns = {title: name for name, title in titles(kinds).items() if kinds[name] == "number"}
     if property not in columns:
         expected = f"one of {', '.join(columns)}" if columns else "items with numeric properties"
-        raise InvalidInput("the items have no numeric property of this name", given=property, expected=expected)
+        raise InvalidInput(
+            "items have no numeric property of this name",
+            given=property,
+            expected=expected,
+            hint="choose one of the accepted properties" if columns else "ingest a table with a column of numbers",
+        )
     return generation.column(columns[property])

@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias
 
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, install_hint
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 """Device that compares pairs: the processor, or an NVIDIA GPU."""
@@ -11,9 +11,10 @@ Device: TypeAlias = Literal["cpu", "cuda"]
 def cpu_only(device: Device) -> InvalidInput:
     """Return the error of a comparison that is computed only on a processor, not on `device`."""
     return InvalidInput(
-        "only the Tanimoto similarity of molecules and fingerprints can be computed on a GPU, and for exact candidates",
-        given=f"--device {device}",
-        expected="--device cpu",
+        "a GPU compares only molecules and fingerprints, by Tanimoto similarity and with exact candidates",
+        given=f"device {device}",
+        expected="device cpu",
+        hint="leave --device out (in Python device), or use --device cpu",
     )
 
 
@@ -29,9 +30,9 @@ def require_device(device: Device) -> None:
         from graphkin.similarity.cuda.device import require_cuda
     except ModuleNotFoundError as error:
         raise InvalidInput(
-            "comparisons on a GPU need the gpu extra",
-            given=f"--device {device}, without {error.name}",
+            f"comparisons on a GPU need the package {error.name}, which is not installed",
+            given=f"device {device}",
             expected="--device cpu, which gives the same result",
-            hint="pip install 'graphkin[gpu]', or '.[gpu]' in a clone",
+            hint=install_hint("gpu") + "; or use the device cpu",
         ) from error
     require_cuda()

@@ -293,9 +293,10 @@ class Search(ABC):
             Conflict: The measure does not apply to items of this kind.
         """
         raise Conflict(
-            "the items of this collection are not compared so",
+            "the items of this collection cannot be compared by this measure",
             given=measure.name,
-            expected="tversky where they have fingerprints, counts where they are molecules",
+            expected="tversky for items with fingerprints, counts for molecules",
+            hint="leave the measure out to compare as the collection was ingested",
         )
 
 
@@ -422,7 +423,10 @@ class Kind(ABC, Generic[AnyRecipe]):
 
     def _no_substructures(self) -> Conflict:
         return Conflict(
-            f"{self.plural} have no substructures", given="substructure", expected="a collection of molecules"
+            f"{self.plural} have no substructures",
+            given="substructure",
+            expected="a collection of molecules",
+            hint="leave the substructure out",
         )
 
     @abstractmethod

@@ -28,7 +28,12 @@ def register(kind: Kind[AnyRecipe]) -> None:
     """
     existing = _KINDS.setdefault(kind.name, cast("Kind[Recipe]", kind))
     if type(existing) is not type(kind):
-        raise Conflict("another kind has this name", given=kind.name, expected="a name that no other kind has")
+        raise Conflict(
+            "another kind of items is already registered under this name",
+            given=kind.name,
+            expected="a name that no other kind has",
+            hint="rename the kind in the package that registers it as graphkin.kinds",
+        )
 
 
 def kind_of(generation: Generation) -> Kind[Recipe]:
@@ -47,7 +52,12 @@ def kind_named(name: str) -> Kind[Recipe]:
         Conflict: No kind with this name is registered.
     """
     if name not in _KINDS:
-        raise Conflict("this kind of items is not known here", given=name, expected=f"one of {', '.join(_KINDS)}")
+        raise Conflict(
+            "this kind of items is not installed",
+            given=name,
+            expected=f"one of {', '.join(_KINDS)}",
+            hint="install the package that registers this kind",
+        )
     return _KINDS[name]
 
 

@@ -49,7 +49,12 @@ def read_fingerprint(text: str, bits: int) -> UInt64:
         return np.frombuffer(pack_hex(text, bits), "<u8")
     except Rejected as reason:
         excerpt = text[:_EXCERPT].encode(errors="backslashreplace").decode()
-        raise InvalidInput(str(reason), given=excerpt, expected=f"{bits:,} bits in hexadecimal") from reason
+        raise InvalidInput(
+            f"this is not a fingerprint of the collection: {reason}",
+            given=excerpt,
+            expected=f"{bits:,} bits in hexadecimal",
+            hint=f"write {bits // 4} hexadecimal digits, as an FPS file does",
+        ) from reason
 
 
 def word_count(bits: int) -> int:

@@ -113,10 +113,12 @@ def _require_measurable(generation: Generation, rule: Literal["window"] | None, 
     stored = generation.manifest.threshold
     if not (stored <= threshold <= 1 or (rule is not None and 0 < threshold <= 1)):
         raise InvalidInput(
-            "this threshold cannot be measured",
+            "the recall at this threshold cannot be measured",
             given=threshold,
-            expected=f"from {0 if rule else stored:g} to 1",
-            hint="the stored hierarchy holds no pair below its own threshold" if rule is None else None,
+            expected=f"{0 if rule else stored:g} to 1",
+            hint="choose a threshold above 0"
+            if rule
+            else f"the similarity graph has no pairs below {stored:g}: choose a higher threshold",
         )
 
 

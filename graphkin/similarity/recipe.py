@@ -3,12 +3,14 @@
 A preset is a set of values with a name. Options that the user sets explicitly override its values.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.frozen import Frozen
+from graphkin.protocol.validation import describe, expectation, next_step, quote
 
 AnyRecipe = TypeVar("AnyRecipe", bound="Recipe")
 
@@ -37,7 +39,7 @@ class Recipe(Frozen):
     @model_validator(mode="after")
     def _check_ties(self) -> Self:
         if self.ties == "index" and self.candidates != "window":
-            raise ValueError("ties by index exist only for parity with the authors' window candidates")
+            raise ValueError("ties hash, unless candidates are window")
         return self
 
 
@@ -53,7 +55,12 @@ def override_preset(presets: dict[str, dict[str, Any]], preset: str, explicit: d
         InvalidInput: There is no preset with this name.
     """
     if preset not in presets:
-        raise InvalidInput("no such preset", given=preset, expected=f"one of {', '.join(presets)}")
+        raise InvalidInput(
+            "there is no preset of this name",
+            given=preset,
+            expected=f"one of {', '.join(presets)}",
+            hint="choose one of the accepted presets, or leave it out",
+        )
     values = {**presets[preset], **{key: value for key, value in explicit.items() if value is not None}}
     if values.get("candidates") == "exact" and explicit.get("ties") is None:
         values["ties"] = "hash"
@@ -69,6 +76,23 @@ def validate_recipe(recipe: type[AnyRecipe], values: dict[str, Any]) -> AnyRecip
     try:
         return recipe.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the recipe"
-        raise InvalidInput(f"{field}: {first['msg']}", given=str(first["input"])) from error
+        first = error.errors(include_url=False)[0]
+        parts = [part for part in first["loc"] if isinstance(part, str)] or ["the options"]
+        name = parts[-2] if parts[-1] == "name" and len(parts) > 1 else parts[-1]  # --fingerprint is a name
+        raise InvalidInput(
+            describe(first, name),
+            given=quote(first),
+            expected=expectation(first),
+            hint=_hint(first, name),
+        ) from error
+
+
+def _hint(error: Mapping[str, Any], name: str) -> str:
+    """Return the hint for an invalid option, or for options that do not fit together."""
+    is_combination = error["type"] == "value_error" and isinstance(error["input"], Mapping)
+    values = error["input"].items() if is_combination else [(name, name)]
+    names = [option for option, value in values if isinstance(value, str | int | float) and option != "name"]
+    if not error["loc"] and not is_combination:
+        return next_step(error, name)
+    options = " or ".join(f"--{option.replace('_', '-')}" for option in names or [name])
+    return f"correct {options} (in Python {' or '.join(names or [name])})"

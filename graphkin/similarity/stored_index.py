@@ -40,9 +40,11 @@ def load_index(generation: Generation, from_arrays: Callable[..., T], is_valid: 
         index = None
     if index is None or not is_valid(index):
         raise StoreFormat(
-            f"the search index of generation {generation.id[:12]} of {generation.collection!r} is not of this version",
+            f"this version of graphkin cannot read the search index of generation {generation.id[:12]} "
+            f"of {generation.collection!r}",
             given=", ".join(sorted(arrays)),
-            hint="delete this generation, then ingest again",
+            expected="a search index that this version wrote",
+            hint="delete this generation with `graphkin delete`, then ingest again",
         )
     return index
 

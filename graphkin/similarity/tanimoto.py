@@ -130,9 +130,10 @@ class TanimotoSearch(Search):
         stored = self._fingerprints.words
         if stored.shape[1] != words:
             raise StoreFormat(
-                "the fingerprints of this collection do not match its recipe",
+                "the fingerprints of this collection have another length than its recipe says",
                 given=f"{64 * stored.shape[1]} bits",
                 expected=f"{64 * words} bits",
+                hint="run `graphkin verify`, then restore a backup or ingest again",
             )
         # Stored planes are memory-mapped, so that all processes that search share their pages. Planes that are built
         # here occupy as much memory of this process as the fingerprints. They are built only if the store keeps none,

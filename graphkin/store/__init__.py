@@ -92,11 +92,11 @@ def _web_server_error(url: str) -> Exception:
     scheme, _, rest = url.partition("://")
     address = f"{scheme}://{rest.rpartition('@')[2]}"
     return InvalidInput(
-        "a store is not at the address of a web server",
+        "this is the address of a web server, and a store is not read over HTTP",
         given=address,
         expected="a folder, the URL of a bucket (s3://BUCKET/FOLDER), or neo4j://HOST",
-        hint=f'a graphkin server is opened in Python: graphkin.connect("{address}"); '
-        "`graphkin doctor --server URL` checks it",
+        hint='to query a graphkin server, use graphkin.connect("ADDRESS") in Python; `graphkin '
+        "doctor --server ADDRESS` checks it",
     )
 
 
@@ -116,21 +116,29 @@ def open_export_folder(url: str) -> "ExportFolder":
 @contextmanager
 def _require_fsspec() -> Iterator[None]:
     """Raise `InvalidInput` if an import in the `with` block fails, because the `lake` extra is not installed."""
-    from graphkin.protocol.errors import InvalidInput
+    from graphkin.protocol.errors import InvalidInput, install_hint
 
     try:
         yield
     except ModuleNotFoundError as error:
-        hint = "pip install 'graphkin[lake]', or '.[lake]' in a clone"
-        raise InvalidInput("lakes, and files by URL, need the lake extra", hint=hint) from error
+        raise InvalidInput(
+            f"Parquet exports (lakes) and files by URL need the package {error.name}, which is not installed",
+            given=str(error.name),
+            expected="the packages of the extra lake",
+            hint=install_hint("lake"),
+        ) from error
 
 
 def _open_neo4j(url: str, create: bool) -> "Store":
-    from graphkin.protocol.errors import InvalidInput
+    from graphkin.protocol.errors import InvalidInput, install_hint
 
     try:
         from graphkin.store.neo4j.store import Neo4jStore
     except ModuleNotFoundError as error:
-        hint = "pip install 'graphkin[neo4j]', or '.[neo4j]' in a clone"
-        raise InvalidInput("Neo4j stores need the neo4j extra", hint=hint) from error
+        raise InvalidInput(
+            f"stores in Neo4j need the package {error.name}, which is not installed",
+            given=str(error.name),
+            expected="the packages of the extra neo4j",
+            hint=install_hint("neo4j"),
+        ) from error
     return Neo4jStore(url, create=create)

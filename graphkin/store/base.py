@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from graphkin.protocol.errors import Conflict, Damage, InvalidInput, NotFound, StoreDamaged, StoreFormat
+from graphkin.protocol.errors import Conflict, Damage, InvalidInput, NotFound, StoreDamaged, StoreFormat, suggest
 from graphkin.protocol.generations import expand_id
 from graphkin.protocol.manifest import Manifest, Provenance, Rerun
 from graphkin.protocol.values import Kind
@@ -156,11 +156,16 @@ class Store(ABC):
             if collection.name == name:
                 return collection
         raise NotFound(
-            f"no collection {name!r}",
+            f"there is no collection {name!r}",
             given=name,
             expected=f"one of {', '.join(entry.name for entry in collections)}"
             if collections
             else "this store holds no collection yet",
+            hint=suggest(
+                name,
+                [entry.name for entry in collections],
+                "name one of them with --collection" if collections else "run `graphkin ingest` to create a collection",
+            ),
         )
 
     def full_id(self, collection: str, id_prefix: str | None) -> str | None:
@@ -238,10 +243,10 @@ class Store(ABC):
             Conflict: The store or the current generation does not support growth.
         """
         raise Conflict(
-            "this store does not grow collections",
+            "collections in this store cannot be changed",
             given=collection,
             expected="a store in a folder, or in Neo4j",
-            hint="append to the collection in a folder, then write the lake again",
+            hint="append to the collection in a folder or in Neo4j, then export the lake again",
         )
 
     @abstractmethod
@@ -327,10 +332,10 @@ class Store(ABC):
         for existing in self.collections():
             if existing.name == collection and existing.kind != kind:
                 raise Conflict(
-                    f"collection {collection!r} holds items of kind {existing.kind!r}",
+                    f"collection {collection!r} holds items of kind {existing.kind}",
                     given=kind,
-                    expected="one kind of item per collection",
-                    hint="choose another collection name",
+                    expected=f"items of kind {existing.kind}",
+                    hint="choose another name with --collection (in Python, another collection)",
                 )
 
     @abstractmethod
@@ -551,7 +556,12 @@ class Generation(ABC):
         """
         for id in ids:
             if not 0 <= id < self.size:
-                raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {self.size - 1}")
+                raise NotFound(
+                    f"there is no item {id}",
+                    given=id,
+                    expected=f"an id from 0 to {self.size - 1}",
+                    hint="use an id of this generation: ids change from generation to generation",
+                )
 
     @cached_property
     def _all_columns(self) -> list[str]:
@@ -565,7 +575,12 @@ class Generation(ABC):
         """
         for name in names:
             if name not in self._all_columns:
-                raise NotFound(f"no column {name!r}", given=name, expected=f"one of {', '.join(self._all_columns)}")
+                raise NotFound(
+                    f"there is no column {name!r}",
+                    given=name,
+                    expected=f"one of {', '.join(self._all_columns)}",
+                    hint="choose one of the accepted columns",
+                )
 
     def _require_range(self, start: int, stop: int | None) -> range:
         """Return the ids from `start` to `stop` - 1 for an adapter, by default all.
@@ -575,7 +590,12 @@ class Generation(ABC):
         """
         last = self.size if stop is None else stop
         if not 0 <= start <= last <= self.size:
-            raise NotFound("no such range of items", given=f"{start} to {last}", expected=f"0 to {self.size}")
+            raise NotFound(
+                "there is no such range of items",
+                given=f"{start} to {last}",
+                expected=f"0 to {self.size}",
+                hint=f"keep start at or below stop, and stop at or below {self.size}",
+            )
         return range(start, last)
 
     def _require_field(self, field: Field, value: str) -> None:
@@ -589,7 +609,7 @@ class Generation(ABC):
                 f"collection {self.collection!r} has no InChIKeys",
                 given=value,
                 expected="a collection ingested with --inchikey",
-                hint="search by SMILES, or ingest again with --inchikey",
+                hint="select items by SMILES or by name, or ingest again with --inchikey (in Python inchikey=True)",
             )
 
     def items(self, ids: Sequence[int] | Int32) -> list[Item]:
@@ -742,7 +762,12 @@ class Generation(ABC):
         """
         numeric = [key for key, kind in self.manifest.properties.items() if kind == "number"]
         if name not in numeric:
-            raise NotFound(f"no numeric property {name!r}", given=name, expected=f"one of {', '.join(numeric)}")
+            raise NotFound(
+                f"there is no numeric property {name!r}",
+                given=name,
+                expected=f"one of {', '.join(numeric)}",
+                hint="choose one of the accepted properties",
+            )
         title = titles(self.manifest.properties)[name]
         parts = [numbers(batch[title]).to_numpy(zero_copy_only=False) for batch in self.columns([title])]
         return np.concatenate([np.empty(0), *parts])
@@ -865,9 +890,9 @@ def _require_snapshot(engine: Engine) -> None:
     if engine != "snapshot":
         raise InvalidInput(
             "the gds sampler needs a Neo4j store",
-            given=f"sampler {engine}, for a store that is no Neo4j server",
-            expected="a store at a neo4j:// or bolt:// URL",
-            hint="use the snapshot sampler",
+            given=f"sampler {engine}, and a store that is not in Neo4j",
+            expected="sampler snapshot, or a store at a neo4j:// or bolt:// URL",
+            hint="use --sampler snapshot, which works with every store",
         )
 
 
@@ -879,9 +904,9 @@ def require_independent(generation: Generation) -> None:
     """
     if generation.manifest.links is not None:
         raise Conflict(
-            "items of this generation can be neither added nor removed",
-            given="nodes of a big graph",
-            expected="items that do not depend on each other",
+            "nodes of a network can be neither appended nor removed",
+            given="a collection of nodes",
+            expected="a collection of molecules, graphs, fingerprints or vectors",
             hint="ingest all files again",
         )
 
@@ -894,9 +919,10 @@ def require_collection_name(name: str) -> None:
     """
     if not _COLLECTION_NAME.fullmatch(name):
         raise InvalidInput(
-            "not a collection name",
+            "this is not a valid name of a collection",
             given=name,
-            expected="1 to 63 of the characters a-z 0-9 . _ -, the first a letter or digit",
+            expected="1 to 63 of the characters a-z 0-9 . _ -, beginning with a letter or digit",
+            hint="use lower-case letters, such as chembl-36",
         )
 
 
@@ -915,7 +941,7 @@ def require_schema_version(version: int, accepted: int, older_hint: str = _OLDER
         return
     is_newer = version > accepted
     raise StoreFormat(
-        f"the store was written by {'a newer' if is_newer else 'an older'} graphkin",
+        f"the store was written by {'a newer' if is_newer else 'an older'} version of graphkin",
         given=f"schema version {version}",
         expected=f"schema version {accepted}",
         hint="upgrade graphkin" if is_newer else older_hint,
@@ -935,8 +961,12 @@ def id_range(generation: Generation, start: int, stop: int | None) -> range:
     """
     last = generation.size if stop is None else stop
     if not 0 <= start <= last <= generation.size:
-        expected = f"0 ≤ start ≤ stop ≤ {generation.size}"
-        raise InvalidInput("not a range of ids", given=f"{start} to {last}", expected=expected)
+        raise InvalidInput(
+            "there is no such range of ids",
+            given=f"{start} to {last}",
+            expected=f"0 <= start <= stop <= {generation.size}",
+            hint=f"the collection has {generation.size} items, with ids from 0",
+        )
     return range(start, last)
 
 
@@ -948,10 +978,10 @@ def require_edges(generation: Generation) -> None:
     """
     if not generation.manifest.edges:
         raise Conflict(
-            "this hierarchy has no edges",
+            "this similarity graph has no edges",
             given=generation.collection,
             expected="a collection with pairs at or above its threshold",
-            hint="ingest it with a lower threshold",
+            hint="ingest the files again with a lower threshold",
         )
 
 
@@ -964,8 +994,8 @@ def require_stored_threshold(generation: Generation, min_similarity: float | Non
     stored = generation.manifest.threshold
     if min_similarity is not None and not np.float32(stored) <= np.float32(min_similarity) <= 1:
         raise InvalidInput(
-            "min_similarity is below the threshold of this hierarchy, or above 1",
+            "min_similarity lies outside the stored range",
             given=min_similarity,
             expected=f"{stored:g} to 1",
-            hint="no edge below the threshold is stored; search has no such bound",
+            hint=f"the similarity graph has no edges below {stored:g}; a search finds less similar items too",
         )

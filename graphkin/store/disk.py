@@ -18,10 +18,10 @@ def translate_disk_errors(path: Path) -> Iterator[None]:
         yield
     except (OSError, sqlite3.OperationalError) as error:
         raise StoreError(
-            f"cannot write the store: {error}",
+            f"cannot write the store: {getattr(error, 'strerror', None) or error}",
             given=str(path),
             expected="a writable local folder with free space",
-            hint="nothing was published; free space or fix the permissions, then run the same command again",
+            hint="free space or fix the permissions, then run the same command again; nothing was published",
         ) from error
 
 

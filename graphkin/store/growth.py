@@ -62,7 +62,12 @@ class BufferedGrowth(Growth):
         self._forest = Edges(*(array.copy() for array in vars(forest).values()))
 
     def write_links(self, links: Links) -> None:  # noqa: ARG002
-        raise Conflict("nodes of a big graph do not grow", given=self.base.collection, hint="ingest all files again")
+        raise Conflict(
+            "the links of a network cannot be changed",
+            given=self.base.collection,
+            expected="a collection of molecules, graphs, fingerprints or vectors",
+            hint="ingest all files again",
+        )
 
     def write_index(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Do nothing: the index of the base stays valid for the items that it covers."""

@@ -56,11 +56,17 @@ class Keys(ABC):
         matches = [key for key in keys if id_prefix and key.id.startswith(id_prefix)]
         if not matches:
             raise NotFound(
-                "no such key", given=id_prefix, expected=_describe_keys(keys), hint=_suggest(id_prefix, keys)
+                "there is no key with this id",
+                given=id_prefix,
+                expected=_describe_keys(keys),
+                hint=_suggest(id_prefix, keys),
             )
         if len(matches) > 1:
             raise InvalidInput(
-                "several keys begin so", given=id_prefix, expected=f"more of one of {_describe_keys(matches)}"
+                "several keys have ids that begin with these characters",
+                given=id_prefix,
+                expected=f"one of {_describe_keys(matches)}",
+                hint="add characters until only one id matches",
             )
         return matches[0]
 
@@ -89,10 +95,10 @@ class NoKeys(Keys):
 
     def add(self, key: Key) -> None:
         raise Conflict(
-            "this store keeps no keys",
+            "a Parquet export (lake) has no keys",
             given=key.name,
-            expected="a folder or a Neo4j server",
-            hint="`graphkin load` copies a lake into one of these, which is then served with its keys",
+            expected="a store in a folder or in Neo4j",
+            hint="copy the lake into such a store with `graphkin load`, and create keys there",
         )
 
     def _replace(self, key: Key) -> None:  # noqa: ARG002 - there is no key to replace
@@ -109,7 +115,7 @@ def _describe_keys(keys: list[Key]) -> str:
     return ", ".join(f"{key.id} ({key.name})" for key in keys[:_MAX_LISTED]) + more or "this store has no keys yet"
 
 
-def _suggest(id_or_name: str, keys: list[Key]) -> str | None:
+def _suggest(id_or_name: str, keys: list[Key]) -> str:
     by_name = {name: key for key in keys for name in (key.id, key.name)}
     matches = get_close_matches(id_or_name, by_name, n=1)
-    return f"did you mean {by_name[matches[0]].id}?" if matches else None
+    return f"did you mean {by_name[matches[0]].id}?" if matches else "run `graphkin keys list` to list the keys"

@@ -88,7 +88,8 @@ class _Build:
     def raise_if_stopped(self) -> None:
         if self.stop.is_set():
             raise StoreBusy(
-                "the build of these positive sets was stopped: shutting down, or their generation was deleted"
+                "the computation of these positive sets was stopped: the server stops, or the generation was deleted",
+                hint="try again in 1 s",
             )
 
 
@@ -141,7 +142,11 @@ class PositiveCache:
             if error is not None:
                 raise error
             build = next((build for build in self._active if build.background), None) or self._start(request)
-            raise StoreBusy(f"building positive sets: {build.done} of {build.request.size}", retry_after=1)
+            raise StoreBusy(
+                f"building positive sets: {build.done} of {build.request.size}",
+                hint="repeat the request in 1 s",
+                retry_after=1,
+            )
 
     def build(
         self, sampler: Sampler, generation: str, size: int, policy: Policy, seed: int, epoch: int
@@ -203,13 +208,13 @@ class PositiveCache:
                 "these positive sets do not fit into the cache",
                 given=f"{request.bytes} bytes for {size} anchors with k = {policy.k}",
                 expected=f"at most {self._max_bytes} bytes",
-                hint=f"raise {self._setting}, or ask for a smaller k",
+                hint=f"request a smaller k, or raise {self._setting}",
             )
         return request
 
     def _register(self, build: _Build) -> None:
         if self._closed:
-            raise StoreBusy("the positive-set cache is shutting down")
+            raise StoreBusy("the server is stopping", hint="try again when the server runs again")
         self._active.append(build)
 
     def _start(self, request: _Request) -> _Build:
@@ -279,7 +284,7 @@ class PositiveCache:
             yield
         except OSError as error:
             raise StoreError(
-                f"cannot write the positive-set cache: {error}",
+                f"cannot write the cache of positive sets: {error.strerror or error}",
                 given=str(self._folder),
                 expected="a writable folder with free space",
                 hint=f"free space or fix the permissions; {self._setting} = {self._max_bytes} bounds the folder's size",

@@ -76,8 +76,10 @@ def _has_generation(store: Store, source: Generation) -> bool:
 def _copy_items(source: Generation, draft: Draft, stage: Stage) -> None:
     if source.identity() != source.id:
         raise StoreFormat(
-            f"generation {source.id[:12]} of {source.collection!r} is damaged: its items are not those it was made of",
-            hint="`graphkin verify` tells more",
+            f"generation {source.id[:12]} of {source.collection!r} is damaged: its items differ "
+            "from those it was published with",
+            expected="the items that its id was computed from",
+            hint="run `graphkin verify` for details, then restore a backup",
         )
     with stage("items", source.size, "items") as advance:
         for items in source.columns(item_schema(source.manifest).names):

@@ -83,12 +83,20 @@ class Columns:
                 `MAX_COLUMNS` columns. If a column is missing, the error lists the columns.
         """
         if len(header) > MAX_COLUMNS:
-            raise InvalidInput(f"{source} has too many columns", given=len(header), expected=f"at most {MAX_COLUMNS:,}")
+            raise InvalidInput(
+                f"{source} has too many columns",
+                given=len(header),
+                expected=f"at most {MAX_COLUMNS:,}",
+                hint="remove the columns that you do not need",
+            )
         names = tuple(title.strip() or f"column {position}" for position, title in enumerate(header, 1))
         title, occurrences = Counter(names).most_common(1)[0] if names else ("", 0)
         if occurrences > 1:
             raise InvalidInput(
-                f"{source} has several columns named {_shorten(title)!r}", expected="distinct column names"
+                f"{source} has several columns with the same name",
+                given=_shorten(title),
+                expected="distinct column names",
+                hint="rename the columns in the header, so that each name occurs once",
             )
         structure_position = _require_column(source, names, structure, options[0], separated)
         if name is not None:
@@ -158,9 +166,10 @@ def _find(source: str, names: Sequence[str], column: str, option: str) -> int | 
     matches = [position for position, title in enumerate(names) if title.casefold() == column.casefold()]
     if len(matches) > 1:
         raise InvalidInput(
-            f"{source} has several columns named {column!r} but for their case",
-            given=_shorten(", ".join(names[position] for position in matches)),
-            hint=f"choose one with {option}",
+            f"{source} has several columns that match {column!r} in another case",
+            given=column,
+            expected=f"one of {_shorten(', '.join(names[position] for position in matches))}",
+            hint=f"name the column exactly with {option}",
         )
     return matches[0] if matches else None
 
@@ -178,7 +187,7 @@ def _require_column(source: str, names: Sequence[str], column: str, option: str,
             else "a header line that names the columns",
             hint=f"name the column with {option}"
             if similar_name is None
-            else f"is it {option} {_shorten(similar_name)!r}?",
+            else f"did you mean {option} {_shorten(similar_name)!r}?",
         )
     return position
 

@@ -54,7 +54,11 @@ def read_delimited(
     rows = _rows(chain([first], lines), _CHARACTERS[used_delimiter])
     _, header, fault = next(rows)
     if fault is not None:
-        raise InvalidInput(f"the header of {source} {fault}", expected="a line that names the columns")
+        raise InvalidInput(
+            f"the first line of {source} cannot be read as a header: it {fault}",
+            expected="a line that names the columns",
+            hint="correct the first line, or name the separator with --delimiter",
+        )
     separated = f" (cells are separated by a {used_delimiter})"
     return _records(rows, Columns.resolve(source, header, structure, name, options, separated, fingerprint))
 

@@ -56,7 +56,12 @@ def read_edgelist(path: str, stream: IO[bytes], line: int = 1, comment: bytes = 
     while data := stream.read(_BLOCK):
         head, newline, rest = (rest + data).rpartition(b"\n")
         if len(rest) > MAX_RECORD:
-            raise InvalidInput(f"{path} is no edge list", given=f"a line of more than {MAX_RECORD:,} bytes")
+            raise InvalidInput(
+                f"{path} is not an edge list",
+                given=f"a line of more than {MAX_RECORD:,} bytes",
+                expected=f"two node names on each line, in at most {MAX_RECORD:,} bytes",
+                hint="check the file, or name its format with --format",
+            )
         if newline:
             yield _parse_block(head + newline, line, comment)
             line += head.count(b"\n") + 1

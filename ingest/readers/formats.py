@@ -77,17 +77,33 @@ def open_source(
     folder = path != STDIN and _TU in notations and Path(path).is_dir()
     format = choose_format(path, options.format or (_TU if folder else None), notations, EXTENSIONS)
     if format == _TU and path == STDIN:
-        raise InvalidInput("a collection in TUDataset's layout is a folder or a zip archive", given=path)
+        raise InvalidInput(
+            "a collection in the TUDataset layout has several files, so it cannot come from standard input",
+            given=path,
+            expected="a folder or a zip archive",
+            hint="name the folder or the archive",
+        )
     if format != _TU and folder:
-        raise InvalidInput("a folder is read in TUDataset's layout", given=f"{path} as {format}", expected="a file")
+        raise InvalidInput(
+            "a folder is read only in the TUDataset layout",
+            given=f"{path} as {format}",
+            expected="a file, or --format tu",
+            hint="name a file of the folder, or leave --format out",
+        )
     if options.fingerprint_column is not None and format not in _TABLES:
         raise InvalidInput(
-            "fingerprints stand beside molecules in tables only",
+            "only tables have a column of fingerprints",
             given=f"{path} as {format}",
             expected=" or ".join(_TABLES),
+            hint=f"convert the file to {' or '.join(_TABLES)}, or leave --fingerprint-column out",
         )
     if names is not None and format != _NPY:
-        raise InvalidInput("names stand in a file of their own for arrays only", given=f"{path} as {format}")
+        raise InvalidInput(
+            "only NumPy arrays take their names from a separate file",
+            given=f"{path} as {format}",
+            expected="a .npy file",
+            hint=f"leave --names out: files in the format {format} hold names themselves",
+        )
     with ExitStack() as resources:
         raw, bytes_total = open_raw_folder(path, resources) if folder else open_raw(path, stdin, resources)
         companions: list[tuple[str, Raw]] = []
@@ -119,17 +135,27 @@ def choose_format(path: str, requested: str | None, formats: Mapping[str, str], 
     """
     accepted = ", ".join(formats)
     if requested is None and path == STDIN:
-        raise InvalidInput("standard input needs a format", hint=f"add --format with one of {accepted}")
+        raise InvalidInput(
+            "the format of standard input is unknown",
+            given=path,
+            expected=f"--format with one of {accepted}",
+            hint="add --format",
+        )
     extensions = {extension: format for extension, format in by_extension.items() if format in formats}
     format = requested or extensions.get(extension(path))
     if format is None:
         raise InvalidInput(
-            f"the name of {path} does not tell its format",
+            f"the format of {path} cannot be told from its name",
             expected=f"{', '.join(extensions)}, with or without {', '.join(COMPRESSED)}",
-            hint=f"rename it, or add --format with one of {accepted}",
+            hint=f"rename the file, or add --format with one of {accepted}",
         )
     if format not in formats:
-        raise InvalidInput("no such input format", given=format, expected=f"one of {accepted}")
+        raise InvalidInput(
+            "this format is not accepted here",
+            given=format,
+            expected=f"one of {accepted}",
+            hint="choose one of the accepted formats with --format",
+        )
     return format
 
 

@@ -39,12 +39,22 @@ def read_header(source: str, lines: Iterable[Line]) -> tuple[Header, Iterator[Li
             rest = chain([line], rest)
             break
         if number == 1 and text.rstrip() != _VERSION:
-            raise InvalidInput(f"{source} is of no version of FPS that is read", given=text[:40], expected=_VERSION)
+            raise InvalidInput(
+                f"{source} has a version of FPS that graphkin does not read",
+                given=text[:40],
+                expected=_VERSION,
+                hint=f"write the file as FPS version 1, with {_VERSION} as its first line",
+            )
         key, _, value = text[1:].partition("=")
         fields.setdefault(key.strip(), value.strip())
     bits = fields.get("num_bits")
     if bits is not None and not (bits.isdecimal() and 0 < len(bits) < 10):
-        raise InvalidInput(f"{source} does not say how many bits it has", given=bits[:40], expected="#num_bits=N")
+        raise InvalidInput(
+            f"the header of {source} has no valid number of bits",
+            given=bits[:40],
+            expected="#num_bits=N",
+            hint="correct #num_bits in the header, or remove the line",
+        )
     return Header(None if bits is None else int(bits), fields.get("type", "")[:_MAX_TYPE_LENGTH]), rest
 
 

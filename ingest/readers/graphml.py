@@ -42,7 +42,11 @@ def read_graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
     """
     for line, _, graph in _graphs(path, stream):
         if isinstance(graph, Exception):
-            raise InvalidInput(f"{path}, line {line}: no valid GraphML: {graph}") from graph
+            raise InvalidInput(
+                f"{path}, line {line}: the graph is not valid GraphML: {graph}",
+                expected="nodes with ids, and edges between them",
+                hint="correct the graph, or write the file again with the program that made it",
+            ) from graph
         yield line, graph
 
 
@@ -58,7 +62,11 @@ def _graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any, Any]]:
     try:
         elements = reader.elements(data)
     except _MALFORMED as error:
-        raise InvalidInput(f"{path} is no GraphML: {error}", expected="a <graphml> document") from error
+        raise InvalidInput(
+            f"{path} is not GraphML: {error}",
+            expected="a <graphml> document",
+            hint="check the file, or name its format with --format",
+        ) from error
     if len(elements) != len(lines):
         lines = [1] * len(elements)  # a comment contains <graph>, so the lines are unknown
     for line, element in zip(lines, elements, strict=True):

@@ -38,7 +38,11 @@ class Labels:
             if before != label:
                 self._faults.append((line, f"{node} {label}", f"gives a node another label than line {line_before}"))
         if not self._labels:
-            raise InvalidInput(f"{path} holds no label", expected="a node and its label on each line")
+            raise InvalidInput(
+                f"{path} holds no label",
+                expected="a node and its label on each line",
+                hint="write one node and its label on each line",
+            )
 
     def label_of(self, name: str) -> str | None:
         """Return the label of a node, or None."""

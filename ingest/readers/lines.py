@@ -56,7 +56,7 @@ def count_blank(source: str, number: int, data: bytes, before: int) -> int:
             f"{source} has more than {MAX_BLANK:,} blank lines in a row",
             given=f"blank lines from line {number - before:,} to line {number:,}",
             expected=f"at most {MAX_BLANK:,} of them",
-            hint="remove the blank lines, and check that the file is what you meant",
+            hint="check the file, and remove the blank lines",
         )
     return before + 1
 

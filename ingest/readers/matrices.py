@@ -33,9 +33,10 @@ def read_matrix_market(path: str, stream: IO[bytes]) -> tuple[int, Iterator[Name
     banner = stream.readline(_MAX_HEADER_LINE)
     if banner.lower().split()[:3] != [b"%%matrixmarket", b"matrix", b"coordinate"]:
         raise InvalidInput(
-            f"{path} is no sparse matrix of Matrix Market",
+            f"{path} is not a sparse matrix in the Matrix Market format",
             given=banner[:60].decode(errors="backslashreplace").strip(),
             expected="%%MatrixMarket matrix coordinate ...",
+            hint="write the file again with scipy.io.mmwrite, from a sparse matrix",
         )
     number, line, blank = 2, stream.readline(_MAX_HEADER_LINE), 0
     while line.startswith(b"%") or line.isspace():
@@ -44,9 +45,10 @@ def read_matrix_market(path: str, stream: IO[bytes]) -> tuple[int, Iterator[Name
     sizes = line.split()
     if len(sizes) != 3 or not all(size.isdigit() for size in sizes):
         raise InvalidInput(
-            f"line {number} of {path} does not say how large the matrix is",
+            f"line {number} of {path} does not give the size of the matrix",
             given=line[:60].decode(errors="backslashreplace").strip(),
             expected="numbers of rows, columns and entries",
+            hint="write the file again with scipy.io.mmwrite, from a sparse matrix",
         )
     rows, columns, entries = map(int, sizes)
     _require_square(path, rows, columns)
@@ -59,7 +61,12 @@ def _entries(path: str, stream: IO[bytes], line: int, nodes: int, entries: int) 
         count += len(edges.line) + len(edges.faults)
         yield _move_outside_to_faults(edges, nodes)
     if count != entries:
-        raise InvalidInput(f"{path} is cut off or damaged", given=f"{count:,} entries", expected=f"{entries:,} entries")
+        raise InvalidInput(
+            f"{path} is truncated or damaged",
+            given=f"{count:,} entries",
+            expected=f"{entries:,} entries",
+            hint="copy or write the file again",
+        )
 
 
 def _move_outside_to_faults(edges: NamedEdges, nodes: int) -> NamedEdges:
@@ -107,8 +114,10 @@ def read_npz(path: str, stream: IO[bytes]) -> tuple[int, NamedEdges, pa.StringAr
             raise ValueError(f"labels has shape {labels.shape}, not ({nodes},)")
     except (ValueError, TypeError, KeyError, OSError) as error:
         raise InvalidInput(
-            f"{path} holds no compressed sparse rows: {error}",
-            expected="arrays indptr (N + 1,) and indices of a square matrix",
+            f"{path} does not hold a sparse matrix: {error}",
+            given=path,
+            expected="the arrays indptr (N + 1) and indices of a square matrix",
+            hint="write the file with scipy.sparse.save_npz, from a CSR matrix",
         ) from error
     owner = np.repeat(np.arange(nodes), np.diff(indptr))
     source, target = (pa.array(end).cast(pa.string()) for end in (owner, indices))
@@ -141,7 +150,8 @@ def _arrays(path: str, stream: IO[bytes]) -> dict[str, np.ndarray]:
 def _require_square(path: str, rows: int, columns: int) -> None:
     if rows != columns or not 1 <= rows <= MAX_NODES:
         raise InvalidInput(
-            f"{path} holds no matrix of a graph that is read",
+            f"{path} does not hold the adjacency matrix of a network",
             given=f"{rows:,} rows and {columns:,} columns",
-            expected=f"as many columns as rows, at most {MAX_NODES:,}",
+            expected=f"as many columns as rows, and 1 to {MAX_NODES:,} of them",
+            hint="write the adjacency matrix, with one row and one column for each node",
         )

@@ -110,7 +110,10 @@ class _Nodes:
                 self.line.append(int(lines[index]))
         if len(self.line) > MAX_NODES:
             raise InvalidInput(
-                "this graph has too many nodes", given=f"{len(self.line):,}", expected=f"at most {MAX_NODES:,}"
+                "the network has too many nodes",
+                given=f"{len(self.line):,}",
+                expected=f"at most {MAX_NODES:,}",
+                hint="ingest a part of the network",
             )
         numbers = (self.numbers[name] for name in encoded.dictionary.to_pylist())
         return np.fromiter(numbers, np.int32, len(encoded.dictionary))[codes]
@@ -159,7 +162,12 @@ class Reading:
         source, target = np.concatenate(ends, axis=1)
         if not len(source):
             first = f"line {faults[0][0]} {faults[0][2]}" if faults else "nothing that could be one"
-            raise InvalidInput(f"{path} holds no edge", given=first, expected="at least one")
+            raise InvalidInput(
+                f"{path} holds no edge",
+                given=first,
+                expected="two node names on each line",
+                hint="check the file, or name its format with --format",
+            )
         return cls(Network.from_edges(nodes.names(), source, target), nodes.line, faults)
 
     def records(self, recipe: NodeRecipe, labels: Labels | None) -> Iterator[Record]:

@@ -72,7 +72,12 @@ def _header(path: str, stream: IO[bytes], layout: _Layout) -> tuple[tuple[int, i
         read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, by_column, dtype = read_header(stream)
     except ValueError as error:
-        raise InvalidInput(f"{path} is not a NumPy array", given=str(error)[:200], expected="a .npy file") from error
+        raise InvalidInput(
+            f"{path} is not a NumPy array",
+            given=str(error)[:200],
+            expected="a .npy file",
+            hint="write the array with numpy.save",
+        ) from error
     if (
         dtype.char not in layout.kinds
         or len(shape) != 2
@@ -80,8 +85,8 @@ def _header(path: str, stream: IO[bytes], layout: _Layout) -> tuple[tuple[int, i
         or not 0 < shape[1] * dtype.itemsize <= MAX_RECORD
     ):
         raise InvalidInput(
-            f"the array in {path} has the wrong data type, shape or order",
-            given=f"{dtype} {shape}{' in column order' if by_column else ''}",
+            f"{path} holds an array of another type or shape",
+            given=f"{dtype} {shape}{', by columns' if by_column else ''}",
             expected=layout.expected,
             hint=layout.hint,
         )
@@ -104,14 +109,25 @@ def _records(
         content = stream.read(expected)
         if len(content) != expected:
             rows_read = f"{start + len(content) // width:,} rows"
-            raise InvalidInput(f"{path} is truncated", given=rows_read, expected=f"{rows:,} rows")
+            raise InvalidInput(
+                f"{path} is truncated", given=rows_read, expected=f"{rows:,} rows", hint="copy or write the file again"
+            )
         for number, row in enumerate(np.frombuffer(content, dtype).reshape(-1, shape[1]), start + 1):
             name = next(name_lines)
             if names is not None and name is None:
-                raise InvalidInput(f"there are fewer names than rows of {path}", given=f"{number - 1:,} lines")
+                raise InvalidInput(
+                    f"the file of names has fewer lines than {path} has rows",
+                    given=f"{number - 1:,} lines",
+                    expected="one line for each row",
+                    hint="write one name on each line, in the order of the rows",
+                )
             yield _record(number, format_row(row), name)
     if next(name_lines) is not None:
-        raise InvalidInput(f"there are more names than rows of {path}", expected=f"{rows:,} lines, one per row")
+        raise InvalidInput(
+            f"the file of names has more lines than {path} has rows",
+            expected=f"{rows:,} lines, one for each row",
+            hint="write one name on each line, in the order of the rows",
+        )
 
 
 def _record(number: int, text: str, line: Line | None) -> Record:

@@ -60,7 +60,12 @@ class ParquetRecords:
                 file, metadata=metadata, read_dictionary=shared, buffer_size=_BUFFER, pre_buffer=False
             )
         except (pa.ArrowException, OSError) as error:
-            raise InvalidInput(f"{source} is not a Parquet file", given=str(error)) from error
+            raise InvalidInput(
+                f"{source} is not a valid Parquet file",
+                given=str(error)[:200],
+                expected="a Parquet file",
+                hint="copy the file again, or name its format with --format",
+            ) from error
         schema = self._file.schema_arrow
         self._columns = Columns.resolve(source, schema.names, structure, name, options, fingerprint=fingerprint)
         self.rows: int = self._file.metadata.num_rows
@@ -71,6 +76,7 @@ class ParquetRecords:
                 f"column {structure_field.name!r} of {source} does not hold {content}",
                 given=str(structure_field.type),
                 expected=expected,
+                hint=f"write the column as {expected}, or name another column",
             )
         fingerprints = (self._columns.structure, self._columns.fingerprint)
         self._binary = [

@@ -160,10 +160,10 @@ def require_proportion(name: str, unpacked: int, packed: int) -> None:
     """
     if unpacked > max(_ALWAYS_ALLOWED, _MAX_RATIO * packed):
         raise InvalidInput(
-            f"{name} unpacks to more than {_MAX_RATIO} times its size",
-            given=f"{packed:,} bytes",
+            f"{name} unpacks to more than {_MAX_RATIO:g} times its size",
+            given=f"{packed:,} bytes packed",
             expected=f"at most {_ALWAYS_ALLOWED:,} bytes unpacked, or {_MAX_RATIO} times its size",
-            hint="if it is sound, unpack it first",
+            hint="if the file is sound, unpack it first",
         )
 
 
@@ -188,7 +188,9 @@ def open_decompressed(name: str, raw: Raw, expected: str, *, whole: bool = False
     if stream.peek(3)[:3] == _BOM:
         stream.read(3)
     if not stream.peek(1):
-        raise InvalidInput(f"{name} is empty", expected=expected)
+        raise InvalidInput(
+            f"{name} is empty", expected=expected, hint="check the path and the program that wrote the file"
+        )
     return stream, read is not None
 
 
@@ -213,7 +215,10 @@ def translate_read_errors(name: str, raw: Raw) -> Iterator[None]:
         yield
     except (EOFError, zlib.error, LZMAError, BadZipFile, OSError, pa.ArrowException) as error:
         raise InvalidInput(
-            f"{name} is damaged or cannot be read, about byte {raw.count:,}", given=str(error)
+            f"{name} is damaged or cannot be read, near byte {raw.count:,}",
+            given=str(error)[:200],
+            expected="an undamaged file",
+            hint="copy the file again; if it is compressed, test it with the program that packed it",
         ) from error
 
 
@@ -252,5 +257,6 @@ def _translate_write_errors() -> Iterator[None]:
         raise StoreError(
             "cannot write a temporary copy of the input",
             given=error.strerror,
-            hint="free some space in the temporary folder, or set TMPDIR to another one",
+            expected="a temporary folder with free space",
+            hint="free space in the temporary folder, or set TMPDIR to another folder",
         ) from error

@@ -39,8 +39,8 @@ def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[
         raise InvalidInput(
             f"no record of {source} has a data item {name_item!r}",
             given=name_item,
-            expected=f"one of {', '.join(missing)}" if missing else None,
-            hint="leave --name-column out to use the title line",
+            expected=f"one of {', '.join(missing)}" if missing else "records with data items",
+            hint="leave --name-column out to use the title line as the name",
         )
 
 

@@ -115,7 +115,12 @@ def open_raw(path: str, stdin: BinaryIO | None, resources: ExitStack) -> tuple[R
     try:
         file = resources.enter_context(Path(path).open("rb"))  # noqa: SIM115 - `resources` closes it
     except OSError as error:
-        raise InvalidInput(f"cannot open {path}", given=error.strerror, expected="a readable file") from error
+        raise InvalidInput(
+            f"cannot open {path}",
+            given=error.strerror,
+            expected="a readable file",
+            hint="check the path and the permissions of the file",
+        ) from error
     status = os.fstat(file.fileno())
     return Raw(file), status.st_size if stat.S_ISREG(status.st_mode) else None
 

@@ -38,8 +38,9 @@ def read_tu(path: str) -> Iterator[Record]:
     collections = [_Dataset(path, file.parent, file.name.removesuffix(_EDGES)) for file in _edge_files(path)]
     if not collections:
         raise InvalidInput(
-            f"{path} holds no graphs in the layout of TUDataset",
+            f"{path} holds no graphs in the TUDataset layout",
             expected="NAME_A.txt and NAME_graph_indicator.txt, in a folder or a zip archive",
+            hint="name the folder that holds these files, or name another format with --format",
         )
     for collection in collections:
         yield from collection.records()
@@ -220,7 +221,11 @@ class _Dataset:
     def _data(self, ending: str) -> bytes:
         file = self._file(ending)
         if not file.exists():
-            raise InvalidInput(f"{self.path} has no {file.name}", expected=f"it beside {self.name}{_EDGES}")
+            raise InvalidInput(
+                f"the file {file.name} is missing in {self.path}",
+                expected=f"{file.name} next to {self.name}{_EDGES}",
+                hint="unpack or download the collection again",
+            )
         try:
             data: bytes = file.read_bytes()
         except RuntimeError as error:  # encrypted, or compressed by an unsupported method
@@ -228,4 +233,8 @@ class _Dataset:
         return data
 
     def _damage_error(self, ending: str, reason: str) -> InvalidInput:
-        return InvalidInput(f"{self.path}: {self.name}_{ending}.txt is damaged: {reason}")
+        return InvalidInput(
+            f"{self.path}: {self.name}_{ending}.txt is damaged: {reason}",
+            expected="a file as the collection's authors published it",
+            hint="unpack or download the collection again",
+        )

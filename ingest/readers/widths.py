@@ -29,13 +29,19 @@ def fingerprint_type(files: Sequence[str], notations: Mapping[str, str], options
     widths = {header.bits for header in headers.values()}
     if len(widths) > 1 or len(types) > 1:
         raise InvalidInput(
-            "these files hold different fingerprints",
+            "the files hold different types of fingerprints",
             given="; ".join(f"{file}: {header.bits} bits {header.type}".strip() for file, header in headers.items()),
-            expected="one number of bits and one type",
+            expected="one number of bits and one type in all files",
+            hint="ingest each type into a collection of its own",
         )
     (bits,) = widths
     if bits is None:
-        raise InvalidInput("the first record does not show how many bits there are", given=files[0], hint=_HINT)
+        raise InvalidInput(
+            "the number of bits cannot be told from the first record",
+            given=files[0],
+            expected="a fingerprint in the first record, or --bits",
+            hint=_HINT,
+        )
     return FingerprintType(bits, next(iter(types), ""))
 
 
@@ -49,9 +55,10 @@ def vector_dimension(files: Sequence[str], notations: Mapping[str, str], options
     (length, *others) = sorted(set(lengths.values()))
     if others or not length:
         raise InvalidInput(
-            "these files do not show how many numbers their vectors have",
+            "the files do not have vectors of one length",
             given="; ".join(f"{file}: {numbers}" for file, numbers in lengths.items()),
             expected="vectors of one length",
+            hint="ingest vectors of each length into a collection of its own; --dimension sets the length",
         )
     return length
 
@@ -67,7 +74,12 @@ def _component_count(text: str) -> int:
 def _first_text(path: str, notations: Mapping[str, str], options: ReadOptions) -> str:
     """Return the text of the first record, or "" if there is no record."""
     if path == STDIN:
-        raise InvalidInput("standard input does not tell how long they are before it is read", hint=_HINT)
+        raise InvalidInput(
+            "the length of fingerprints and vectors cannot be told from standard input",
+            given=path,
+            expected="--bits for fingerprints, --dimension for vectors",
+            hint=_HINT,
+        )
     with closing(open_source(path, notations, options)) as source:
         return next((text for batch in source for text in batch["text"].to_pylist()), "")
 
@@ -87,7 +99,12 @@ def require_type(files: Sequence[str], type: str, notations: Mapping[str, str], 
     for file in files:
         header = _header(file, notations, options)
         if type and header.type and header.type != type:
-            raise InvalidInput(f"{file} holds other fingerprints than the collection", given=header.type, expected=type)
+            raise InvalidInput(
+                f"{file} holds another type of fingerprints than the collection",
+                given=header.type,
+                expected=type,
+                hint="ingest this file into a collection of its own",
+            )
 
 
 def _header(path: str, notations: Mapping[str, str], options: ReadOptions) -> Header:

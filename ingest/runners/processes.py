@@ -66,8 +66,8 @@ class Processes(Runner):
                 lost_too_often = [number for number, times in lost.items() if times == _MAX_ATTEMPTS]
                 if lost_too_often:
                     raise StoreError(
-                        f"processes were lost at stage {stage}, {_MAX_ATTEMPTS} times at task {lost_too_often[0]}",
-                        hint="there may be too little memory for it",
+                        f"worker processes ended {_MAX_ATTEMPTS} times at task {lost_too_often[0]} of stage {stage}",
+                        hint="free memory, or use fewer --workers; then start the same command again",
                     )
         return [results[number] for number in numbers]
 

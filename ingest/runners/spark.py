@@ -58,9 +58,10 @@ def session(master: str | None) -> Iterator["Spark"]:
             context = SparkContext(conf=conf)
     except Exception as error:  # Java raised it, or was not found
         raise InvalidInput(
-            f"Spark does not start: {str(error).splitlines()[0]}",
+            f"Spark cannot be started: {str(error).splitlines()[0]}",
             given=master,
-            expected="local[N], spark://HOST:PORT or another master that Spark knows, and Java 17",
+            expected="local[N], spark://HOST:PORT or another master of Spark, and Java 17",
+            hint="check --master, and that JAVA_HOME names an installed Java 17",
         ) from error
     try:
         yield Spark(context)
@@ -83,8 +84,8 @@ class Spark(Runner):
             lines = str(error).splitlines()
             raised = next((line for line in lines if _EXCEPTION_LINE.match(line)), lines[0])
             raise StoreError(
-                f"Spark gave up at stage {stage}: {raised[:500]}",
-                hint="start the same command again: an ingest, or epochs, go on with the tasks that were not finished",
+                f"Spark failed at stage {stage}: {raised[:500]}",
+                hint="correct the cause, then start the same command again: finished tasks are not repeated",
             ) from error
         for refused in (each for each in results if isinstance(each, _RefusedInput)):
             raise refused.error

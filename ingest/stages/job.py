@@ -47,12 +47,13 @@ class Sizes:
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            require(value >= 1, f"size of {name}", value, "at least 1")
+            require(value >= 1, f"size of {name}", value, "at least 1", hint="choose 1 or more")
         require(
             self.rows % BLOCK_SIZE == 0,
-            "size of rows",
+            "number of rows in a task",
             self.rows,
-            f"a multiple of {BLOCK_SIZE}, which are hashed together",
+            f"a multiple of {BLOCK_SIZE}",
+            hint=f"round the number up to a multiple of {BLOCK_SIZE}",
         )
 
 

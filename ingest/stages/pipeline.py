@@ -146,7 +146,10 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
 def _require_possible(kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> None:
     if options.device != "cpu":
         raise InvalidInput(
-            "tasks compare items on the CPU", given=f"--device {options.device}", expected="--engine local"
+            "a larger-than-memory ingest compares items on the CPU only",
+            given=f"device {options.device}",
+            expected="--engine local, or --device cpu",
+            hint="leave --device out, or use --engine local",
         )
     consistent_column = kind.consistent_column(recipe)
     if isinstance(recipe, NodeRecipe):
@@ -156,10 +159,10 @@ def _require_possible(kind: Kind[Recipe], recipe: Recipe, options: IngestOptions
     else:
         return
     raise InvalidInput(
-        f"tasks do not ingest {refused}",
+        f"a larger-than-memory ingest does not support {refused}",
         given=kind.name,
-        expected="items that their records alone describe",
-        hint="--engine local does",
+        expected="items that are described by their records alone",
+        hint="use --engine local",
     )
 
 
@@ -178,7 +181,12 @@ def _file_state(file: str) -> list[tuple[str, int, int]]:
         paths = sorted(path.rglob("*")) if path.is_dir() else [path]
         status = [(str(path_in), path_in.stat()) for path_in in paths]
     except OSError as error:
-        raise InvalidInput(f"cannot open {file}", given=error.strerror, expected="a readable file") from error
+        raise InvalidInput(
+            f"cannot open {file}",
+            given=error.strerror,
+            expected="a readable file",
+            hint="check the path and the permissions of the file",
+        ) from error
     return [(name, state.st_size, state.st_mtime_ns) for name, state in status]
 
 

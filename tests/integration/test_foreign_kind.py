@@ -187,9 +187,9 @@ def test_api_serves_the_kind(url: str) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "body", "detail"),
     [
-        ("GET", "/items/8/depiction.svg", None, "there are no pictures of this kind"),
-        ("GET", "/export?what=items&format=sdf", None, "holds no molecules"),
-        ("POST", "/search", {"smiles": "CCO"}, "collections of words have no such structures"),
+        ("GET", "/items/8/depiction.svg", None, "items of this kind have no depiction"),
+        ("GET", "/export?what=items&format=sdf", None, "are not molecules"),
+        ("POST", "/search", {"smiles": "CCO"}, "a collection of words has no structures in this notation"),
         ("POST", "/search", {"structure": "4711"}, "not a word: not only letters"),
     ],
 )
@@ -206,4 +206,4 @@ def test_items_are_read_without_the_package(folder: Path) -> None:
     command = [sys.executable, "-m", "graphkin", "search", *map(str, place), "fright"]
     refused = subprocess.run(command, capture_output=True, text=True)
     assert refused.returncode != 0
-    assert "this kind of items is not known here" in refused.stderr
+    assert "this kind of items is not installed" in refused.stderr

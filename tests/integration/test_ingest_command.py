@@ -226,9 +226,9 @@ def test_threshold_out_of_range_is_refused(ingest: Callable[..., Any], threshold
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--fingerprint", "rdkit", "--radius", 3), "radius applies to the morgan fingerprint only"),
+        (("--fingerprint", "rdkit", "--radius", 3), "no radius with the fingerprint"),
         (("--bits", 100), "multiple of 64"),
-        (("--fingerprint", "maccs", "--bits", 2048), "maccs has 167 bits"),
+        (("--fingerprint", "maccs", "--bits", 2048), "167 bits with the fingerprint maccs"),
         (("--top-k", -1), "top_k"),
         (("--fingerprint", "ecfp"), "--fingerprint"),
         (("--name-column", "nothere"), None),
@@ -250,7 +250,7 @@ def test_invalid_collection_names_are_refused(graphkin: Callable[..., Any], tmp_
     (tmp_path / "a.smi").write_text(SMI)
     outcome = graphkin("ingest", "molecules", "a.smi", "--store", "store", f"--collection={name}")
     assert outcome.code == 2
-    assert "collection name" in outcome.err
+    assert "name of a collection" in outcome.err
 
 
 def test_foreign_folder_is_not_changed(graphkin: Callable[..., Any], tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_foreign_folder_is_not_changed(graphkin: Callable[..., Any], tmp_path: P
     (tmp_path / "a.smi").write_text(SMI)
     outcome = graphkin("ingest", "molecules", "a.smi", "--store", "home", "--collection", "c")
     assert outcome.code == 4
-    assert "no graphkin store" in outcome.err
+    assert "not a graphkin store" in outcome.err
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["letter.txt"]
 
 

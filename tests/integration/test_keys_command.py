@@ -81,7 +81,7 @@ def test_revoked_key_is_listed_as_revoked(keys: Command) -> None:
         (("--name", "a", "--scope", ""), "expected: one or more of"),
         (("--name", "a\nb", "--scope", "read"), "1 to 100 characters on one line"),
         (("--name", "", "--scope", "read"), "1 to 100 characters on one line"),
-        (("--name", "a", "--scope", "read", "--collection", "A B"), "not a collection name"),
+        (("--name", "a", "--scope", "read", "--collection", "A B"), "not a valid name of a collection"),
         (("--name", "a", "--scope", "read", "--expires", 0), "a whole number from 1 to 36,500"),
     ],
 )

@@ -148,7 +148,7 @@ def test_load_needs_either_a_store_or_a_lake(graphkin: Graphkin, tmp_path: Path)
     for source_options in ((), ("--store", "s"), ("--store", "s", "--lake", "l", "--collection", "c")):
         assert graphkin("load", *source_options, "--to", tmp_path / "t").code == 2
     outcome = graphkin("load", "--lake", tmp_path, "--to", tmp_path / "t")
-    assert (outcome.code, "no lake" in outcome.err) == (3, True)
+    assert (outcome.code, "no Parquet export" in outcome.err) == (3, True)
 
 
 @pytest.fixture

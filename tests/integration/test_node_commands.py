@@ -72,18 +72,22 @@ def test_ingest_reports_counts_and_recipe(ingest: Callable[..., Any]) -> None:
         (("f.edgelist",), "# nothing\n", "holds no edge"),
         (("f.edgelist",), "a a\nb b\n", "were rejected"),
         (("f.edgelist",), "a b\nalone\n", "has 1 columns"),
-        (("f.mtx",), "%%MatrixMarket matrix coordinate pattern general\n9 9 1000000000\n1 2\n", "cut off or damaged"),
-        (("f.xyz",), "a b\n", "does not tell its format"),
+        (("f.mtx",), "%%MatrixMarket matrix coordinate pattern general\n9 9 1000000000\n1 2\n", "truncated or damaged"),
+        (("f.xyz",), "a b\n", "cannot be told from its name"),
         (("f.csv",), "a,b\n1,2\n", "--source-column"),
         (("f.csv", "--source-column", "a"), "a,b\n1,2\n", "--target-column"),
         (("f.edgelist", "--labels", "absent.txt"), "a b\n", "absent.txt"),
-        (("f.edgelist", "club.edgelist", "--labels", "labels.txt"), "a b\n", "for each file or for none"),
+        (("f.edgelist", "club.edgelist", "--labels", "labels.txt"), "a b\n", "differs from the number of files"),
         (("f.edgelist", "--walks", "many"), "a b\n", "walks"),
         (("f.edgelist", "--walks", 0), "a b\n", "walks"),
         (("f.edgelist", "--restart", 1), "a b\n", "restart"),
         (("f.edgelist", "--max-nodes", 1), "a b\n", "max_nodes"),
         (("f.edgelist", "--initial", "index"), "a b\n", "--initial"),
-        (("f.edgelist", "--similarity", "proximity", "--candidates", "window"), "a b\n", "no window"),
+        (
+            ("f.edgelist", "--similarity", "proximity", "--candidates", "window"),
+            "a b\n",
+            "candidates exact with the kernel proximity",
+        ),
         (("-",), "a b\n", "--format"),
     ],
 )
@@ -136,5 +140,5 @@ def test_links_are_exported(graphkin: Callable[..., Any], place: tuple[str, ...]
     (tmp_path / "m.smi").write_text("CCO\nCCC\n")
     graphkin("ingest", "molecules", "m.smi", "--store", "store", "--collection", "m")
     refused = graphkin("export", "links", *place[:2], "--collection", "m", "--format", "csv", "--output", "x.csv")
-    assert (refused.code, "no nodes of a big graph" in refused.err) == (2, True)
+    assert (refused.code, "not nodes of a network" in refused.err) == (2, True)
     assert not (tmp_path / "x.csv").exists()

@@ -74,7 +74,7 @@ print(len([path for path in folder.iterdir() if path.is_dir()]))
 """
     process = python(script, tmp_path)
     assert process.returncode == 0, process.stderr
-    assert "cannot write the positive-set cache" in process.stdout
+    assert "cannot write the cache of positive sets" in process.stdout
     assert "free space" in process.stdout
     assert process.stdout.split()[-1] == "1"
 
@@ -87,4 +87,4 @@ try:
 except StoreError as error:
     print(error.detail)
 """
-    assert "cannot write the positive-set cache" in python(script, tmp_path).stdout
+    assert "cannot write the cache of positive sets" in python(script, tmp_path).stdout

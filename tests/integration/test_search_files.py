@@ -109,7 +109,7 @@ def test_hits_equal_single_searches(
         (("--file", "a.smi", "--output", "a.csv", "--limit", 101), "at most 100"),
         (("--file", "a.smi", "--output", "a.csv", "--min-similarity", 0), "above 0"),
         (("--file", "b.smi", "--output", "a.csv"), "b.smi"),
-        (("--file", "a.smi", "--output", "a.csv", "--format", "npy"), "no such input format"),
+        (("--file", "a.smi", "--output", "a.csv", "--format", "npy"), "this format is not accepted here"),
     ],
 )
 def test_invalid_options_are_refused(

@@ -18,7 +18,7 @@ from graphkin.api.work.classes import CLASSES
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(("script", "folder"), [("regenerate", "commands"), ("rest", ".")])
+@pytest.mark.parametrize(("script", "folder"), [("regenerate", "commands"), ("rest", "."), ("errors", ".")])
 def test_reference_pages_are_generated(script: str, folder: str) -> None:
     pages = runpy.run_path(str(ROOT / "docs" / f"{script}.py"))["pages"]()
     texts = {path: path.read_text(encoding="utf-8") for path in pages if path.exists()}

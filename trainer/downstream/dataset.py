@@ -72,16 +72,17 @@ class Dataset(LabeledGraphs):
         if len(split.train) < 2:
             raise InvalidInput(
                 "too few molecules to train on",
-                given=f"{len(split.train)} of {len(self.smiles)} in train",
+                given=f"{len(split.train)} of {len(self.smiles)} molecules in train",
                 expected="2 or more",
-                hint="molecules of one scaffold stay together; a larger set may have more scaffolds",
+                hint="use a larger set: molecules of one scaffold stay in one part",
             )
         for name, rows in (("valid", split.valid), ("test", split.test)):
             if not is_scorable(self.labels[rows]).any():
                 raise InvalidInput(
                     f"no task has both classes in {name}",
                     given=f"{len(rows)} of {len(self.smiles)} molecules in {name}",
-                    expected="a larger or more varied dataset",
+                    expected="a task with both classes in every part",
+                    hint="use a larger or more varied set: molecules of one scaffold stay in one part",
                 )
 
     def loss(self, logits: Tensor, rows: Rows) -> Tensor:
@@ -171,6 +172,7 @@ def select_labels(file: MoleculeFile, targets: Sequence[str] | None = None) -> D
             "no task has both classes",
             given=f"targets {', '.join(labels)}" if labels else "no column of labels",
             expected="a column with 0 and 1",
+            hint="name a column with 0 and 1 with --targets",
         )
     return Dataset(
         file.corpus,
@@ -193,9 +195,10 @@ def _labels(file: MoleculeFile, targets: Sequence[str] | None) -> dict[str, NDAr
     for name, column in labels.items():
         if len(invalid := np.flatnonzero(column < MISSING)):
             raise InvalidInput(
-                f"column {name} does not hold labels",
-                given=f"{file.cells(name)[invalid[0]]!r} in line {file.line(invalid[0])}",
+                f"column {name} does not hold class labels",
+                given=f"{file.cells(name)[invalid[0]]} in line {file.line(invalid[0])}",
                 expected="0, 1, true, false, or nothing where the label is missing",
+                hint="correct the value, or name other columns with --targets; --task regression predicts numbers",
             )
     return labels
 

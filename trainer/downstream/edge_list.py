@@ -38,14 +38,19 @@ def read_edges(path: Path) -> tuple[Network, dict[str, int]]:
     for line, fields in _rows(path, _EDGE_HEADER):
         if len(fields) not in (2, 3) or not all(fields[:2]):
             raise InvalidInput(
-                f"{path.name} has a line that is no edge",
+                f"{path.name} has a line that is not an edge",
                 given=f"line {line}: {' '.join(fields)}",
                 expected="source target [weight]",
-                hint="comments begin with #",
+                hint="correct the line, or begin it with # if it is a comment",
             )
         endpoints += (indices.setdefault(name, len(indices)) for name in fields[:2])
     if not endpoints:
-        raise InvalidInput("there is no edge", given=str(path), expected="one or more")
+        raise InvalidInput(
+            "the file holds no edge",
+            given=str(path),
+            expected="one or more lines with two nodes",
+            hint="check the path of the edge list",
+        )
     return Network.from_edges(_simple_edges(np.array(endpoints).reshape(-1, 2), len(indices)), len(indices)), indices
 
 
@@ -61,20 +66,26 @@ def read_labels(path: Path) -> dict[str, str]:
     for line, fields in _rows(path, _LABEL_HEADER):
         if len(fields) != 2 or not all(fields):
             raise InvalidInput(
-                f"{path.name} has a line that is no label",
+                f"{path.name} has a line that is not a label",
                 given=f"line {line}: {' '.join(fields)}",
-                expected="node label",
-                hint="comments begin with #",
+                expected="a node and its label",
+                hint="correct the line, or begin it with # if it is a comment",
             )
         node, label = fields
         if labels.setdefault(node, label) != label:
             raise InvalidInput(
                 f"a node of {path.name} has two labels",
                 given=f"line {line}: {node} {label}",
-                expected=f"{labels[node]}, as before",
+                expected=f"{labels[node]}, as in an earlier line",
+                hint="remove one of the two lines",
             )
     if not labels:
-        raise InvalidInput("there is no label", given=str(path), expected="one or more")
+        raise InvalidInput(
+            "the file holds no label",
+            given=str(path),
+            expected="one or more lines with a node and its label",
+            hint="check the path of the labels",
+        )
     return labels
 
 
@@ -98,9 +109,16 @@ def _rows(path: Path, header: tuple[str, str]) -> Iterator[tuple[int, list[str]]
                 if text.strip() and not text.startswith("#") and not is_header:
                     yield line, fields
     except FileNotFoundError as error:
-        raise NotFound("there is no such file", given=str(path)) from error
+        raise NotFound(
+            "the file does not exist", given=str(path), expected="the path of a text file", hint="check the path"
+        ) from error
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise Damaged(f"the file cannot be read: {error}", given=str(path), expected="text in UTF-8") from error
+        raise Damaged(
+            f"the file cannot be read: {error}",
+            given=str(path),
+            expected="text in UTF-8",
+            hint="check the permissions and the encoding of the file, or copy it again",
+        ) from error
 
 
 def _simple_edges(endpoints: NDArray[np.int64], size: int) -> NDArray[np.int64]:

@@ -68,7 +68,10 @@ def embedding_format(path: Path) -> type[EmbeddingFile]:
     formats: dict[str, type[EmbeddingFile]] = {".npy": NpyFile, ".parquet": ParquetFile}
     if path.suffix.lower() not in formats:
         raise InvalidInput(
-            "no format of embeddings", given=str(path), expected=f"a file name in {' or '.join(formats)}"
+            "embeddings cannot be written in this format",
+            given=str(path),
+            expected=f"a file name in {' or '.join(formats)}",
+            hint="name the output .npy or .parquet",
         )
     return formats[path.suffix.lower()]
 

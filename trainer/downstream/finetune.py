@@ -69,7 +69,13 @@ class FinetuneOptions:
             ("share of warm-up steps", self.warmup, self.warmup is None or 0 <= self.warmup <= 1, "0 to 1, or none"),
             ("norm to clip to", self.clip, self.clip is None or self.clip > 0, "above 0, or none"),
         ):
-            require(is_valid, quantity, value, expected)
+            require(
+                is_valid,
+                quantity,
+                value,
+                expected,
+                hint="run `graphkin finetune --help` for the options and their ranges",
+            )
 
     def as_json(self) -> dict[str, Any]:
         """Return the options as a JSON object, without those that are None."""
@@ -311,5 +317,5 @@ class _Finetuner:
         return Diverged(
             "fine-tuning diverged",
             given=f"{problem}, seed {self._seed}, learning rate {self._options.learning_rate}",
-            hint="try a lower learning rate",
+            hint="use a lower learning rate: --lr",
         )

@@ -44,9 +44,10 @@ def evaluate_frozen(
     """
     if start.pretrained is None or not isinstance(data, ClassifiedGraphs):
         raise InvalidInput(
-            "only a pre-trained encoder can be used as it is, and only to tell classes apart",
+            "--frozen needs a pre-trained encoder, and graphs or nodes with classes",
             given=f"{'a new' if start.pretrained is None else 'a pre-trained'} encoder, {data.noun}",
             expected="a checkpoint, and graphs or nodes of one class each",
+            hint="add --checkpoint with a run of `graphkin pretrain`, or leave --frozen out",
         )
     data.require_scorable(split)
     start_time = perf_counter()

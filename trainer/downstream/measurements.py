@@ -77,10 +77,10 @@ class Measurements(LabeledGraphs):
                 if len(numbers) and (part != "train" or len(np.unique(numbers)) > 1):
                     continue
                 raise InvalidInput(
-                    f"{task} cannot be {'learned' if part == 'train' else 'scored'}",
-                    given=f"{len(numbers)} values, {len(np.unique(numbers))} of them different, in {part}",
-                    expected="two different ones or more in train, and one or more in valid and in test",
-                    hint="molecules of one scaffold stay together; a larger set may have more scaffolds",
+                    f"{task} has too few values to be {'learned' if part == 'train' else 'scored'}",
+                    given=f"{len(numbers)} values in {part}, {len(np.unique(numbers))} of them different",
+                    expected="two different values in train, and one value in valid and in test",
+                    hint="use a larger set: molecules of one scaffold stay in one part",
                 )
 
     def loss(self, logits: Tensor, rows: Rows) -> Tensor:
@@ -138,11 +138,17 @@ def select_measurements(file: MoleculeFile, targets: Sequence[str] | None = None
             )
             raise InvalidInput(
                 f"column {name} does not hold numbers",
-                given=f"{cells[invalid]!r} in line {file.line(invalid)}",
+                given=f"{cells[invalid]} in line {file.line(invalid)}",
                 expected="numbers, or nothing where the value is missing",
+                hint="correct the value, or name other columns with --targets",
             )
     if not columns:
-        raise InvalidInput("no column holds numbers", given=", ".join(file.others), expected="a column of values")
+        raise InvalidInput(
+            "no column holds numbers",
+            given=", ".join(file.others),
+            expected="a column of values",
+            hint="name a column of numbers with --targets",
+        )
     values = np.stack([_numbers(file.cells(name)) for name in columns], axis=1)
     return Measurements(file.corpus, file.smiles, tuple(columns), values, file.rejected)
 

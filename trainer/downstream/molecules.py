@@ -95,7 +95,10 @@ def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 
     ]
     if not readable:
         raise InvalidInput(
-            "no molecule can be read", given=str(path), expected=f"SMILES in column {header[smiles_index]}"
+            "no molecule of the file can be read",
+            given=str(path),
+            expected=f"SMILES in column {header[smiles_index]}",
+            hint="check the column, or name another one with --smiles-column",
         )
     return MoleculeFile(
         corpus,
@@ -117,9 +120,16 @@ def _read_records(path: Path) -> tuple[list[str], list[_Record], list[Rejection]
             header = next(reader, [])
             records = [(reader.line_num, fields) for fields in reader if fields]
     except FileNotFoundError as error:
-        raise NotFound("there is no such file", given=str(path)) from error
+        raise NotFound(
+            "the file does not exist", given=str(path), expected="the path of a CSV file", hint="check the path"
+        ) from error
     except (OSError, EOFError, UnicodeDecodeError, csv.Error, lzma.LZMAError) as error:
-        raise Damaged(f"the file cannot be read: {error}", given=str(path), expected="CSV in UTF-8") from error
+        raise Damaged(
+            f"the file cannot be read: {error}",
+            given=str(path),
+            expected="CSV in UTF-8",
+            hint="check the format of the file, or copy it again",
+        ) from error
     ragged = [
         Rejection(line, "", f"{len(fields)} fields where the header has {len(header)}")
         for line, fields in records
@@ -145,5 +155,10 @@ def _smiles_column(header: Sequence[str]) -> str:
 
 def _column_index(header: Sequence[str], name: str) -> int:
     if name not in header:
-        raise InvalidInput(f"there is no column {name}", given=name, expected=f"one of {', '.join(header)}")
+        raise InvalidInput(
+            f"the file has no column {name!r}",
+            given=name,
+            expected=f"one of {', '.join(header)}",
+            hint="choose one of the columns",
+        )
     return header.index(name)

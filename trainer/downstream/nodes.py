@@ -56,7 +56,12 @@ class NodeDataset(ClassifiedGraphs):
     def require_scorable(self, split: Split) -> None:
         for name, rows, minimum in (("train", split.train, 2), ("test", split.test, 1)):
             if len(rows) < minimum:
-                raise InvalidInput(f"too few nodes in {name}", given=len(rows), expected=f"{minimum} or more")
+                raise InvalidInput(
+                    f"too few nodes in {name}",
+                    given=len(rows),
+                    expected=f"{minimum} or more nodes",
+                    hint="use a larger network or more labels",
+                )
 
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
         """Return the accuracy, which equals micro-F1 for one class per node."""
@@ -88,10 +93,10 @@ def read_nodes(edges: Path, labels: Path) -> NodeDataset:
     unknown_nodes = [node for node in labels_by_node if node not in indices]
     if unknown_nodes:
         raise InvalidInput(
-            f"{labels.name} labels what is no node",
+            f"{labels.name} labels a node that {edges.name} does not have",
             given=f"{unknown_nodes[0]}, the first of {len(unknown_nodes):,}",
-            expected=f"one of the {len(indices):,} nodes that {edges.name} joins",
-            hint="are the two files of the same graph?",
+            expected=f"nodes of {edges.name}, which has {len(indices):,}",
+            hint="check that both files describe the same network",
         )
     nodes = np.array([indices[node] for node in labels_by_node])
     classes, class_indices = np.unique(np.array([*labels_by_node.values()]), return_inverse=True)

@@ -61,12 +61,18 @@ def stratified_folds(labels: NDArray[np.int64], noun: str) -> list[Split]:
 def _require_folds(labels: NDArray[np.int64], noun: str) -> None:
     classes, sizes = np.unique(labels, return_counts=True)
     if len(classes) < 2:
-        raise InvalidInput(f"the {noun} have too few classes", given=len(classes), expected="2 or more")
+        raise InvalidInput(
+            "all items have the same class",
+            given=f"{len(classes)} classes",
+            expected="2 or more classes",
+            hint="check the labels of the set",
+        )
     if sizes.min() < FOLDS:
         raise InvalidInput(
-            f"the smallest class has too few {noun} for {FOLDS} folds",
-            given=sizes.min(),
-            expected=f"{FOLDS} or more in each class",
+            f"the smallest class has fewer {noun} than there are folds",
+            given=int(sizes.min()),
+            expected=f"{FOLDS} or more of each class",
+            hint="merge or remove the small classes, or use a larger set",
         )
 
 

@@ -86,7 +86,9 @@ class Study:
             GraphkinError: The errors of `finetune`, `evaluate_frozen` and `tune`.
         """
         if not seeds:
-            raise InvalidInput("no seeds", expected="one or more")
+            raise InvalidInput(
+                "there are no seeds", given=list(seeds), expected="one seed or more", hint="use --seeds 1 or more"
+            )
         splits = self.data.splits()
         for split in splits:
             self.data.require_scorable(split)
@@ -135,9 +137,12 @@ class Study:
         """Return the run in which the encoder is saved. Its options are everything that the encoder depends on."""
         if self.is_frozen or len(splits) * len(seeds) > 1:
             raise InvalidInput(
-                "there is not one encoder to save",
-                given="one that stays as it is" if self.is_frozen else f"{len(seeds)} seeds on {len(splits)} splits",
-                expected="one run that trains it: one seed, of molecules or graphs",
+                "one encoder cannot be saved from these runs",
+                given="an encoder that is not trained"
+                if self.is_frozen
+                else f"{len(seeds)} seeds on {len(splits)} splits",
+                expected="one run that trains the encoder: one seed, of molecules or graphs",
+                hint="use --seeds 1 with --save-encoder, without --frozen",
             )
         setting = self._setting(splits, seeds[0])
         config, model, previous = setting.pop("pretraining"), setting.pop("model"), setting.pop("finetuned", None)
@@ -147,10 +152,11 @@ class Study:
     def _require_tunable(self, split: Split) -> None:
         if self.trials and (self.is_frozen or not len(split.valid)):
             raise InvalidInput(
-                "nothing can be tuned on validation",
-                given="an encoder that stays as it is"
+                "there is nothing to tune on validation data",
+                given="an encoder that is not trained"
                 if self.is_frozen
-                else f"{self.data.noun}, all for train or test",
+                else f"{self.data.noun} without validation data",
+                expected="a trained encoder, and a set with validation data",
                 hint="leave --tune out",
             )
 
@@ -280,7 +286,12 @@ def _write(document: Document, path: Path) -> None:
         draft.write_text(json.dumps(document, indent=1) + "\n")
         draft.replace(path)
     except OSError as error:
-        raise InvalidInput(f"cannot write the file: {error}", given=str(path), expected="a writable path") from error
+        raise InvalidInput(
+            f"cannot write the file: {error.strerror or error}",
+            given=str(path),
+            expected="a writable path",
+            hint="name another file, or fix the permissions",
+        ) from error
 
 
 def table(document: Document) -> str:

@@ -64,7 +64,12 @@ class TuDataset(ClassifiedGraphs):
     def require_scorable(self, split: Split) -> None:
         for (name, rows), minimum in zip(split._asdict().items(), (2, 1, 1), strict=True):
             if len(rows) < minimum:
-                raise InvalidInput(f"too few graphs in {name}", given=len(rows), expected=f"{minimum} or more")
+                raise InvalidInput(
+                    f"too few graphs in {name}",
+                    given=len(rows),
+                    expected=f"{minimum} or more graphs",
+                    hint="use a larger set",
+                )
 
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
         """Return the accuracy, which equals micro-F1 for one class per graph, and `rc_f1`."""
@@ -125,7 +130,12 @@ def read_tu(path: Path) -> TuDataset:
 def _open(path: Path) -> Iterator[_Folder]:
     """Yield a folder, or the root folder of a zip file."""
     if not path.exists():
-        raise NotFound("there is no such file or folder", given=str(path))
+        raise NotFound(
+            "the file or folder does not exist",
+            given=str(path),
+            expected="a folder or zip file in the TUDataset layout",
+            hint="check the path",
+        )
     try:
         if path.is_dir():
             yield path
@@ -133,7 +143,12 @@ def _open(path: Path) -> Iterator[_Folder]:
         with zipfile.ZipFile(path) as archive:
             yield zipfile.Path(archive)
     except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        raise Damaged(f"the set cannot be read: {error}", given=str(path), expected="a folder or a zip file") from error
+        raise Damaged(
+            f"the set cannot be read: {error}",
+            given=str(path),
+            expected="a folder or a zip file",
+            hint="unpack or download the set again",
+        ) from error
 
 
 def _find_set(root: _Folder, path: Path) -> tuple[_Folder, str]:
@@ -146,9 +161,10 @@ def _find_set(root: _Folder, path: Path) -> tuple[_Folder, str]:
     sets = [(folder, name.removesuffix(_EDGES)) for folder, name in edge_files if not name.startswith(".")]
     if len(sets) != 1:
         raise NotFound(
-            "there is no set there" if not sets else "there is more than one set there",
+            f"{'no set' if not sets else 'more than one set'} in the TUDataset layout was found",
             given=", ".join([str(path), *(name for _, name in sets)]),
             expected=f"one NAME{_EDGES} with its other files",
+            hint="name the folder of one set",
         )
     return sets[0]
 
@@ -157,7 +173,9 @@ def _content(folder: Any, name: str) -> bytes:
     try:
         content: bytes = (folder / name).read_bytes()
     except (FileNotFoundError, KeyError) as error:  # For a missing file, zipfile raises KeyError.
-        raise NotFound("a file of the set is missing", given=str(folder), expected=name) from error
+        raise NotFound(
+            "a file of the set is missing", given=str(folder), expected=name, hint="unpack or download the set again"
+        ) from error
     return content
 
 
@@ -168,9 +186,19 @@ def _numbers(content: bytes, name: str, width: int) -> NDArray[np.int64]:
     try:
         table = np.loadtxt(io.BytesIO(content), np.int64, comments=None, delimiter=",", ndmin=2)
     except (ValueError, OverflowError) as error:
-        raise Damaged(f"{name} cannot be read: {error}", given=name, expected="whole numbers") from error
+        raise Damaged(
+            f"{name} cannot be read: {error}",
+            given=name,
+            expected="whole numbers",
+            hint="unpack or download the set again",
+        ) from error
     if table.shape[1] != width:
-        raise Damaged(f"{name} cannot be read", given=f"{table.shape[1]} numbers a line", expected=str(width))
+        raise Damaged(
+            f"{name} has lines of another length",
+            given=f"{table.shape[1]} numbers a line",
+            expected=f"{width} numbers a line",
+            hint="unpack or download the set again",
+        )
     return table
 
 
@@ -185,15 +213,26 @@ def _require_consistent(edges: NDArray[np.int64], graph: NDArray[np.int64], grap
     """
     if not np.array_equal(np.unique(graph), np.arange(1, graphs + 1)) or (np.diff(graph) < 0).any():
         raise InvalidInput(
-            f"the nodes of {name} are not those of its graphs, one after the other",
+            f"the nodes of {name} are not listed graph by graph",
             given=f"nodes of {len(np.unique(graph)):,} graphs, {graphs:,} classes",
             expected=f"every graph from 1 to {graphs:,}, ascending",
+            hint="unpack or download the set again",
         )
     if edges.min(initial=1) < 1 or edges.max(initial=1) > len(graph):
-        raise InvalidInput(f"{name} has edges of nodes that are not there", expected=f"nodes 1 to {len(graph):,}")
+        raise InvalidInput(
+            f"{name} has edges of nodes that do not exist",
+            given=f"nodes {edges.min()} to {edges.max()}",
+            expected=f"nodes 1 to {len(graph):,}",
+            hint="unpack or download the set again",
+        )
     across = np.flatnonzero(np.diff(graph[edges - 1], axis=1))
     if len(across):
-        raise InvalidInput(f"{name} has an edge between two graphs", given=f"line {across[0] + 1} of {name}{_EDGES}")
+        raise InvalidInput(
+            f"{name} has an edge between two graphs",
+            given=f"line {across[0] + 1} of {name}{_EDGES}",
+            expected="edges within one graph",
+            hint="unpack or download the set again",
+        )
 
 
 def _corpus(identity: str, ends: NDArray[np.int64], graph: NDArray[np.int64]) -> Corpus:

@@ -117,10 +117,17 @@ def tune(objective: Callable[[Values], float], start: Values, trials: int, seed:
         InvalidInput: `trials` is below 1, or `start` lies outside the space.
     """
     if trials < 1:
-        raise InvalidInput("nothing to choose from", given=f"{trials} trials", expected="1 or more")
+        raise InvalidInput(
+            "there are no trials", given=f"{trials} trials", expected="1 or more", hint="use --tune 1 or more"
+        )
     for name, dimension in space.items():
         if not dimension.contains(start[name]):
-            raise InvalidInput(f"{name} lies outside of what is tuned", given=start[name], expected=str(dimension))
+            raise InvalidInput(
+                f"{name} lies outside the range that is tuned",
+                given=start[name],
+                expected=str(dimension),
+                hint="start from a value in the range",
+            )
     random = np.random.default_rng(seed)
     queue = [
         start,

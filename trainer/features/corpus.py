@@ -62,7 +62,12 @@ class Corpus:
             expected |= {"eigenvectors": atoms, "centre": self.size}
         lengths = {name: len(column) for name, column in self.columns.items()}
         if lengths != expected:
-            raise Damaged("the features do not fit together", given=lengths, expected=str(expected))
+            raise Damaged(
+                "the features of the graphs do not fit together",
+                given=str(lengths),
+                expected=str(expected),
+                hint="fetch or compute the features again",
+            )
 
     @property
     def size(self) -> int:

@@ -33,10 +33,10 @@ def featurize(smiles: Sequence[str], identity: str, workers: int = 1) -> Corpus:
     if len(rows) < len(smiles):
         missing = int(np.setdiff1d(np.arange(len(smiles)), rows)[0])
         raise InvalidInput(
-            f"item {missing} is no molecule",
+            f"item {missing} is not a molecule that RDKit {rdBase.rdkitVersion} reads",
             given=smiles[missing],
-            expected="SMILES with at least one atom, as RDKit reads them",
-            hint=f"this is RDKit {rdBase.rdkitVersion}; is it older than the one that made the collection?",
+            expected="SMILES with at least one atom",
+            hint="install the version of RDKit that the collection was ingested with, or a later one",
         )
     return corpus
 
@@ -60,7 +60,9 @@ def _featurize_blocks(blocks: Sequence[Sequence[str]], workers: int) -> Iterator
     try:
         yield from map_chunks(_featurize_block, blocks, workers)
     except ProcessEnded as error:
-        raise GraphkinError(str(error), hint="is there enough memory?") from error
+        raise GraphkinError(
+            f"the features were not computed: {error}", hint="free memory, or use fewer processes"
+        ) from error
 
 
 def _featurize_block(smiles: Sequence[str]) -> tuple[Corpus, NDArray[np.int64]]:

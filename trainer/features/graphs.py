@@ -110,4 +110,5 @@ def _no_graph(structure: str, detail: str) -> InvalidInput:
         detail,
         given=structure if len(structure) <= 200 else f"{structure[:200]}...",
         expected='{"num_nodes": n, "edges": [[u, v], ...]} with 0 <= u < v < n, ascending',
+        hint="write the graph as in the example, nodes counted from 0",
     )

@@ -41,7 +41,10 @@ class Cache:
             self._locks.mkdir(mode=FOLDER_MODE, exist_ok=True)
         except OSError as error:
             raise InvalidInput(
-                f"cannot write the cache: {error}", given=str(folder), expected="a writable local folder"
+                f"cannot write the cache: {error.strerror or error}",
+                given=str(folder),
+                expected="a writable local folder",
+                hint="set --cache-dir to a writable folder",
             ) from error
 
     def get(self, key: Mapping[str, Any], compute: Callable[[], Arrays]) -> Arrays:

@@ -42,10 +42,10 @@ class EpochFolder:
             self._manifest = Epochs.from_bytes(self._read(MANIFEST))
         except FileNotFoundError as error:
             raise NotFound(
-                "no epochs there",
+                "this folder holds no epochs",
                 given=self._safe_url,
                 expected=f"a folder with {MANIFEST}, from `graphkin epochs`",
-                hint="one without it was never finished: start the command that wrote it again",
+                hint=f"check the address; a folder without {MANIFEST} is unfinished: start `graphkin epochs` again",
             ) from error
 
     def require(self, generation: Generation, draws: Sampling) -> None:
@@ -71,10 +71,10 @@ class EpochFolder:
         ):
             if not is_same:
                 raise InvalidInput(
-                    f"these epochs are of another {name} than is to be trained with",
+                    f"these epochs were sampled for another {name}",
                     given=f"{actual}, in {self._safe_url}",
                     expected=str(expected),
-                    hint="draw them by `graphkin epochs` with the generation, policy and seed of the training",
+                    hint="sample them again: `graphkin epochs` with the generation, policy and seed of the training",
                 )
 
     def require_epoch(self, epoch: int) -> None:
@@ -85,10 +85,10 @@ class EpochFolder:
         """
         if not self._manifest.first <= epoch < self._manifest.stop:
             raise InvalidInput(
-                "this epoch was not drawn",
+                "this epoch was not sampled",
                 given=f"{epoch}, in {self._safe_url}",
                 expected=f"{self._manifest.first} to {self._manifest.stop - 1}",
-                hint="draw more by `graphkin epochs`, into a new folder",
+                hint="sample more epochs with `graphkin epochs`, into a new folder",
             )
 
     def epoch(self, epoch: int, generation: Generation, draws: Sampling, anchors: int | None) -> NDArray[np.int32]:
@@ -156,7 +156,7 @@ class EpochFolder:
             f"{name} is damaged: {problem}",
             given=self._safe_url,
             expected="the file as `graphkin epochs` wrote it",
-            hint="copy the folder again, or write it again",
+            hint="copy the folder again, or sample the epochs again with `graphkin epochs`",
         )
 
 

@@ -45,9 +45,10 @@ def features(collection: Collection, workers: int = 1) -> Corpus:
     kind = _KINDS.get(collection.kind)
     if kind is None:
         raise Conflict(
-            "there are no features for items of this kind",
+            "the trainer has no features for items of this kind",
             given=f"{collection.name}, of kind {collection.kind}",
             expected=f"a collection of kind {' or '.join(_KINDS)}",
+            hint="train on a collection of one of these kinds",
         )
     return kind.featurize(_texts(collection, kind.column), collection.generation, workers)
 
@@ -62,7 +63,12 @@ def _texts(collection: Collection, column: str) -> Iterator[Sequence[str]]:
     for block in collection.column(column):
         if not all(isinstance(text, str) for text in block):
             row = next(row for row, text in enumerate(block) if not isinstance(text, str))
-            raise InvalidInput(f"item {first_id + row} has no {column}", given=block[row], expected="text")
+            raise InvalidInput(
+                f"item {first_id + row} has no {column}",
+                given=str(block[row]),
+                expected="a text",
+                hint="run `graphkin verify` on the store",
+            )
         first_id += len(block)
         yield block
 

@@ -133,7 +133,7 @@ class OfflineSource(Source):
                 "this epoch was not fetched",
                 given=last,
                 expected=f"0 to {self._manifest.epochs - 1}",
-                hint="fetch again with more --epochs",
+                hint="run `graphkin fetch` again, with more --epochs",
             )
 
     def epoch(self, epoch: int) -> Epoch:
@@ -177,10 +177,11 @@ class OfflineSource(Source):
         is_same = replace(draws, batch_size=fetched.batch_size) == fetched
         if not is_same or draws.batches(self.generation.size) > fetched.batches(self.generation.size):
             raise InvalidInput(
-                "this folder was fetched for something else",
+                "this folder was fetched for other settings",
                 given=json.dumps(fetched.as_json()),
                 expected=json.dumps(draws.as_json()),
-                hint="train with the strategy, preset, encoder, batch size, seed and settings it was fetched with",
+                hint="use the same strategy, preset, encoder, batch size, seed and settings as `graphkin "
+                "fetch`, or fetch again",
             )
 
 
@@ -200,7 +201,10 @@ def _read_manifest(folder: Path) -> FolderManifest:
         return FolderManifest.from_bytes(path.read_bytes())
     except FileNotFoundError as error:
         raise NotFound(
-            "no offline folder there", given=str(folder), expected=f"a folder with {_MANIFEST}, from `graphkin fetch`"
+            "this folder was not written by `graphkin fetch`",
+            given=str(folder),
+            expected=f"a folder with {_MANIFEST}, from `graphkin fetch`",
+            hint="check the path, or write the folder with `graphkin fetch`",
         ) from error
     except (OSError, ValueError) as error:
         raise _damaged(path, str(error)) from error

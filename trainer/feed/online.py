@@ -266,8 +266,9 @@ def _require_negatives(collection: Collection, negatives: int, linked_items: int
     """
     if linked_items is not None and negatives > linked_items:
         raise InvalidInput(
-            "negatives are distinct items with a neighbor, and this collection has fewer than a batch is to share",
+            "the collection has fewer items with a neighbor than a batch needs negatives",
             given=f"{negatives} negatives, {linked_items} items with a neighbor in {collection.name}",
             expected=f"at most {linked_items} negatives",
-            hint=f"--negatives {linked_items // 2} leaves some to choose from; 0 takes the other anchors' positives",
+            hint=f"use --negatives {linked_items // 2}, or --negatives 0 to take the positives "
+            "of the other anchors as negatives",
         )

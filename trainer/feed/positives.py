@@ -30,10 +30,10 @@ def select_positives(source: Source, second: Source | None = None) -> Source:
     """
     if second is None and source.draws.positives == "window":
         raise InvalidInput(
-            "whose positives?",
-            given="--positives window alone",
+            "--positives window needs a second collection",
+            given="--positives window without --beside",
             expected="--beside NAME, a collection of the same items",
-            hint="ingest the same file with --candidates window",
+            hint="ingest the same file with --candidates window, and name that collection with --beside",
         )
     if second is None and source.draws.positives == "exact":
         return source
@@ -194,7 +194,8 @@ def _require_same_items(source: Source, second: Source) -> None:
         not np.array_equal(columns[name], other_columns[name]) for name in columns
     ):
         raise Conflict(
-            "these collections do not hold the same items",
+            "the two collections do not hold the same items",
             given=f"{source.generation.collection} and {second.generation.collection}",
-            expected="the same file, ingested by two recipes that keep the same items",
+            expected="the same file, ingested with two recipes that keep the same items",
+            hint="ingest the same file twice, and only change the recipe",
         )

@@ -56,7 +56,7 @@ class Prefetch(Generic[T]):
         """
         with self._lock:
             if self._closed:
-                raise Closed("this source of epochs is closed", given=epoch)
+                raise Closed("this source of epochs is closed", given=epoch, hint="open the source of epochs again")
             if epoch not in self._futures:
                 future = self._futures[epoch] = Future()
                 thread = threading.Thread(target=self._run, args=(epoch, future), name="prefetch", daemon=True)
@@ -78,6 +78,8 @@ class Prefetch(Generic[T]):
             futures, self._futures = self._futures, {}
         for epoch, future in futures.items():
             with suppress(InvalidStateError):  # The thread may have completed the future.
-                future.set_exception(Closed("this source of epochs was closed", given=epoch))
+                future.set_exception(
+                    Closed("this source of epochs was closed", given=epoch, hint="open the source of epochs again")
+                )
         for thread in self._threads:
             thread.join(_JOIN_SECONDS)

@@ -114,7 +114,9 @@ class Source(ABC):
             InvalidInput: This kind of source has no edges. The default implementation raises this error.
         """
         raise InvalidInput(
-            "this source does not know the edges", hint="train from a server, or without masking neighbours"
+            "this source of epochs has no edges",
+            expected="a server or a store",
+            hint="train from a server with --api, or without --mask-neighbors",
         )
 
     def links(self) -> NDArray[np.int32]:
@@ -128,9 +130,10 @@ class Source(ABC):
                 implementation raises this error.
         """
         raise Conflict(
-            "these items are no nodes of a big graph, or it was not fetched",
+            "these items are not nodes of a network, or the network was not fetched",
             given=f"{self.generation.collection}, of kind {self.generation.kind}",
-            expected="a collection of kind node; offline, one that was fetched for gcc",
+            expected="a collection of kind node; offline, a folder that was fetched for the strategy gcc",
+            hint="name a collection of nodes, or run `graphkin fetch --strategy gcc`",
         )
 
     @abstractmethod

@@ -274,9 +274,10 @@ class Assembler(PaddedGraphs):
         """
         if len(ids) == 0 or ids.min() < 0 or ids.max() >= self.size:
             raise InvalidInput(
-                "there are no such graphs",
+                "the batch has no graphs, or graphs that do not exist",
                 given="none" if len(ids) == 0 else f"{ids.min()} to {ids.max()}",
                 expected=f"0 to {self.size - 1}",
+                hint="pass one id or more, all of graphs of this set",
             )
         atom_ends, edge_ends = self.sizes[ids].cumsum(0).T
         shape = Shape(int(atom_ends[-1]), int(edge_ends[-1]))

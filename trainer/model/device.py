@@ -14,7 +14,12 @@ def select_device(name: str) -> torch.device:
         InvalidInput: `cuda` was requested, and torch finds no GPU.
     """
     if name == "cuda" and not torch.cuda.is_available():
-        raise InvalidInput("torch finds no GPU", given=name, hint="use --device cpu, or install torch for CUDA")
+        raise InvalidInput(
+            "PyTorch finds no NVIDIA GPU",
+            given=f"device {name}",
+            expected="device cpu",
+            hint='use --device cpu (in Python device="cpu"), or install the NVIDIA driver and a PyTorch built for CUDA',
+        )
     return torch.device(name)
 
 

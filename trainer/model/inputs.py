@@ -50,9 +50,10 @@ class NodeInputs(nn.Module):
         """
         if batch.eigenvectors is None or batch.centre is None:
             raise Conflict(
-                "this encoder is one of nodes of big graphs",
-                given="molecules, or graphs that surround no node",
+                "this encoder was trained on nodes of a network",
+                given="molecules, or whole graphs",
                 expected="nodes: a collection of kind node, or an edge list",
+                hint="use a collection of kind node, or an encoder of molecules or graphs",
             )
         degree = self.degree(batch.edge_ptr.diff().clamp_max(self.degree.num_embeddings - 1))
         eigenvectors = batch.eigenvectors[:, : self._eigenvectors].to(degree.dtype)

@@ -89,9 +89,10 @@ def process_group(device: str) -> Iterator[tuple[Ranks, torch.device]]:
         torch_device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         if torch_device.index >= torch.cuda.device_count():
             raise InvalidInput(
-                "there are fewer GPUs than processes",
-                given=torch_device,
-                expected=f"{torch.cuda.device_count()} processes",
+                "there are more processes than GPUs",
+                given=str(torch_device),
+                expected=f"at most {torch.cuda.device_count()} processes",
+                hint=f"start torchrun with --nproc-per-node {torch.cuda.device_count()}",
             )
         torch.cuda.set_device(torch_device)
     torch.distributed.init_process_group("nccl" if device == "cuda" else "gloo")

@@ -43,7 +43,10 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         return {name: _tensor(content, start, **entry) for name, entry in header.items()}
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise Damaged(
-            f"no tensors can be read: {error}", given=str(path), expected="a whole safetensors file of float32 or int64"
+            f"the weights cannot be read: {error}",
+            given=str(path),
+            expected="a complete safetensors file of float32 or int64",
+            hint="copy the file again, or train again in an empty folder",
         ) from error
 
 

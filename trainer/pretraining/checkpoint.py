@@ -90,7 +90,10 @@ class Run:
                     stack.enter_context(FileLock(self.folder / ".lock", blocking=False))
                 except Timeout:
                     raise InvalidInput(
-                        "another process trains in this folder", given=str(self.folder), hint="wait until it has ended"
+                        "another process trains in this folder",
+                        given=str(self.folder),
+                        expected="one process per folder",
+                        hint="wait until the other process ends, or choose another --output",
                     ) from None
             yield
 
@@ -147,12 +150,25 @@ def read_run(folder: Path) -> dict[str, Any]:
         run = json.loads((folder / _RUN).read_text())
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(
-            "no training run there", given=str(folder), expected=f"a folder with {_RUN}, from `graphkin pretrain`"
+            "this folder holds no training run",
+            given=str(folder),
+            expected=f"a folder with {_RUN}, from `graphkin pretrain`",
+            hint="check the path, or train an encoder with `graphkin pretrain`",
         ) from None
     except (OSError, ValueError) as error:
-        raise Damaged(f"{_RUN} is damaged: {error}", given=str(folder)) from error
+        raise Damaged(
+            f"{_RUN} is damaged: {error}",
+            given=str(folder),
+            expected="the file as `graphkin pretrain` wrote it",
+            hint="restore the folder from a copy, or train again in an empty folder",
+        ) from error
     if not isinstance(run, dict) or run.get("format") != _FORMAT:
-        raise Damaged(f"{_RUN} is of another format", given=str(folder), expected=f"format {_FORMAT}")
+        raise Damaged(
+            f"{_RUN} has another format",
+            given=str(folder),
+            expected=f"format {_FORMAT}",
+            hint="use the version of graphkin that wrote the run, or train again in an empty folder",
+        )
     return run
 
 
@@ -165,7 +181,12 @@ def read_model(folder: Path) -> Mapping[str, Tensor]:
     """
     path = newest_checkpoint(folder)
     if path is None:
-        raise NotFound("this run has no checkpoint yet", given=str(folder))
+        raise NotFound(
+            "this run has no checkpoint yet",
+            given=str(folder),
+            expected="a run with a checkpoint",
+            hint="wait for the first checkpoint; `graphkin pretrain --checkpoint-steps` sets when it is written",
+        )
     return _load(path, optimizer=False).model
 
 
@@ -190,7 +211,8 @@ def _load(folder: Path, optimizer: bool) -> Checkpoint:
         raise Damaged(
             f"the checkpoint is damaged: {error}",
             given=str(folder),
-            hint="restore it from a copy, or train again in an empty folder",
+            expected="the files as `graphkin pretrain` wrote them",
+            hint="restore the folder from a copy, or train again in an empty folder",
         ) from error
 
 
@@ -205,18 +227,28 @@ def _migrate_names(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def _require_same(folder: Path, existing: dict[str, Any], requested: dict[str, Any], resume: bool) -> None:
     if not resume:
-        raise InvalidInput("there is a run already", given=str(folder), hint="--resume it, or give another folder")
+        raise InvalidInput(
+            "this folder already holds a run",
+            given=str(folder),
+            expected="a new or empty folder, or --resume",
+            hint="add --resume to continue the run, or choose another --output",
+        )
     if ("finetuned" in existing) != ("finetuned" in requested):
         contents = "a fine-tuned encoder" if "finetuned" in existing else "a pre-training run"
-        raise InvalidInput(f"this folder holds {contents}", given=str(folder), hint="give another folder")
+        raise InvalidInput(
+            f"this folder holds {contents}",
+            given=str(folder),
+            expected="a new or empty folder",
+            hint="choose another folder",
+        )
     old, new = dict(_leaves(_with_defaults(existing))), dict(_leaves(requested))
     changes = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
     if changes:
         raise InvalidInput(
-            f"this run was started with other options: {', '.join(changes)}",
+            f"the run was started with other options: {', '.join(changes)}",
             given=", ".join(f"{name} {new.get(name)}" for name in changes),
             expected=", ".join(f"{name} {old.get(name)}" for name in changes),
-            hint="resume with the options it was started with, or give another folder",
+            hint="resume with the options that the run was started with, or choose another --output",
         )
 
 
@@ -242,9 +274,10 @@ def _require_empty(folder: Path) -> None:
     foreign_files = [each.name for each in folder.iterdir() if each.name != _DRAFT]
     if foreign_files:
         raise InvalidInput(
-            "this folder holds something that is no run",
+            "this folder holds other files",
             given=f"{folder} with {min(foreign_files)}",
             expected="a new or empty folder",
+            hint="choose another folder",
         )
 
 
@@ -255,7 +288,10 @@ def writing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InvalidInput(
-            f"cannot write the run: {error}", given=str(folder), expected="a writable folder on a disk with room"
+            f"cannot write the run: {error.strerror or error}",
+            given=str(folder),
+            expected="a writable folder with free space",
+            hint="free space or fix the permissions, then continue with --resume",
         ) from error
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args
 
 from graphkin.protocol.errors import Conflict, InvalidInput, require
+from graphkin.trainer.errors import SETTINGS_HINT
 from graphkin.trainer.features.eigenvectors import EIGENVECTORS
 from graphkin.trainer.pretraining.masking import Masking, uniform
 from graphkin.trainer.strategy import (
@@ -50,9 +51,9 @@ class Nodes:
 
     def __post_init__(self) -> None:
         holds = 1 <= self.eigenvectors <= EIGENVECTORS
-        require(holds, "number of eigenvectors", self.eigenvectors, f"1 to {EIGENVECTORS}")
-        require(self.degree_width >= 1, "width of degrees", self.degree_width, "1 or more")
-        require(self.max_degree >= 1, "largest degree", self.max_degree, "1 or more")
+        require(holds, "number of eigenvectors", self.eigenvectors, f"1 to {EIGENVECTORS}", hint=SETTINGS_HINT)
+        require(self.degree_width >= 1, "width of degrees", self.degree_width, "1 or more", hint=SETTINGS_HINT)
+        require(self.max_degree >= 1, "largest degree", self.max_degree, "1 or more", hint=SETTINGS_HINT)
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,15 @@ class Model:
     nodes: Nodes | None = None
 
     def __post_init__(self) -> None:
-        require(self.encoder in ENCODERS, "encoder", self.encoder, ", ".join(ENCODERS))
-        require(self.layers >= 1 and self.width >= 1, "layers and width", (self.layers, self.width), "1 or more")
-        require(0 <= self.dropout < 1, "dropout", self.dropout, "0 or more and below 1")
+        require(self.encoder in ENCODERS, "encoder", self.encoder, ", ".join(ENCODERS), hint=SETTINGS_HINT)
+        require(
+            self.layers >= 1 and self.width >= 1,
+            "layers and width",
+            (self.layers, self.width),
+            "1 or more",
+            hint=SETTINGS_HINT,
+        )
+        require(0 <= self.dropout < 1, "dropout", self.dropout, "0 or more and below 1", hint=SETTINGS_HINT)
 
     @classmethod
     def from_kind(cls, kind: str, encoder: Encoder = "gin") -> Self:
@@ -108,8 +115,8 @@ class Momentum:
     queue: int = 256
 
     def __post_init__(self) -> None:
-        require(0 <= self.momentum <= 1, "momentum", self.momentum, "0 to 1")
-        require(self.queue >= 1, "length of a queue", self.queue, "1 or more")
+        require(0 <= self.momentum <= 1, "momentum", self.momentum, "0 to 1", hint=SETTINGS_HINT)
+        require(self.queue >= 1, "length of a queue", self.queue, "1 or more", hint=SETTINGS_HINT)
 
 
 @dataclass(frozen=True)
@@ -135,10 +142,14 @@ class Contrast:
     head: bool = False
 
     def __post_init__(self) -> None:
-        require(self.temperature > 0, "temperature", self.temperature, "above 0")
+        require(self.temperature > 0, "temperature", self.temperature, "above 0", hint=SETTINGS_HINT)
         is_plain = self.loss == "hgc" and not self.head
         require(
-            self.momentum is None or is_plain, "contrast with a queue", (self.loss, self.head), "hgc, without a head"
+            self.momentum is None or is_plain,
+            "loss and head with a queue",
+            (self.loss, self.head),
+            "hgc, and no head",
+            hint=SETTINGS_HINT,
         )
 
 
@@ -162,10 +173,18 @@ class Context:
     layers: int = 3
 
     def __post_init__(self) -> None:
-        require(self.hops >= 1, "radius of substructures", self.hops, "1 or more")
-        require(0 <= self.inner < self.hops, "inner radius of contexts", self.inner, f"0 to {self.hops - 1}")
-        require(self.outer > self.inner, "outer radius of contexts", self.outer, f"above {self.inner}")
-        require(self.layers >= 1, "number of layers", self.layers, "1 or more")
+        require(self.hops >= 1, "radius of substructures", self.hops, "1 or more", hint=SETTINGS_HINT)
+        require(
+            0 <= self.inner < self.hops,
+            "inner radius of contexts",
+            self.inner,
+            f"0 to {self.hops - 1}",
+            hint=SETTINGS_HINT,
+        )
+        require(
+            self.outer > self.inner, "outer radius of contexts", self.outer, f"above {self.inner}", hint=SETTINGS_HINT
+        )
+        require(self.layers >= 1, "number of layers", self.layers, "1 or more", hint=SETTINGS_HINT)
 
     @classmethod
     def from_layers(cls, layers: int) -> Self:
@@ -190,9 +209,11 @@ class Task:
     context: Context | None = None
 
     def __post_init__(self) -> None:
-        require(self.name in get_args(TaskName), "task", self.name, ", ".join(get_args(TaskName)))
+        require(self.name in get_args(TaskName), "task", self.name, ", ".join(get_args(TaskName)), hint=SETTINGS_HINT)
         holds = (self.context is not None) == (self.name == "context-pred")
-        require(holds, f"context of {self.name}", self.context, "one for context-pred, none for another")
+        require(
+            holds, f"context of {self.name}", self.context, "one for context-pred, none for another", hint=SETTINGS_HINT
+        )
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -224,11 +245,15 @@ class Optimization:
     free_head: bool = False
 
     def __post_init__(self) -> None:
-        require(self.learning_rate > 0, "learning rate", self.learning_rate, "above 0")
-        require(all(0 <= beta < 1 for beta in self.betas), "betas", self.betas, "0 or more and below 1")
-        require(0 <= self.warmup <= 1, "share of warm-up steps", self.warmup, "0 to 1")
-        require(self.clip is None or self.clip > 0, "norm to clip to", self.clip, "above 0, or none")
-        require(self.weight_decay >= 0, "weight decay", self.weight_decay, "0 or more")
+        require(self.learning_rate > 0, "learning rate", self.learning_rate, "above 0", hint=SETTINGS_HINT)
+        require(
+            all(0 <= beta < 1 for beta in self.betas), "betas", self.betas, "0 or more and below 1", hint=SETTINGS_HINT
+        )
+        require(0 <= self.warmup <= 1, "share of warm-up steps", self.warmup, "0 to 1", hint=SETTINGS_HINT)
+        require(
+            self.clip is None or self.clip > 0, "norm to clip to", self.clip, "above 0, or none", hint=SETTINGS_HINT
+        )
+        require(self.weight_decay >= 0, "weight decay", self.weight_decay, "0 or more", hint=SETTINGS_HINT)
 
 
 class PublishedSettings(NamedTuple):
@@ -303,13 +328,36 @@ class PretrainConfig:
     task: Task | None = None
 
     def __post_init__(self) -> None:
-        require(self.epochs >= 1, "number of epochs", self.epochs, "1 or more")
-        require(self.max_steps is None or self.max_steps >= 1, "number of steps", self.max_steps, "1 or more")
-        require(self.limit is None or self.limit >= 2, "number of anchors an epoch", self.limit, "2 or more")
+        require(self.epochs >= 1, "number of epochs", self.epochs, "1 or more", hint=SETTINGS_HINT)
+        require(
+            self.max_steps is None or self.max_steps >= 1,
+            "number of steps",
+            self.max_steps,
+            "1 or more",
+            hint=SETTINGS_HINT,
+        )
+        require(
+            self.limit is None or self.limit >= 2,
+            "number of anchors an epoch",
+            self.limit,
+            "2 or more",
+            hint=SETTINGS_HINT,
+        )
         if (self.contrast is None and self.masking is None) == (self.task is None):
-            raise InvalidInput("not one thing to learn from", expected="contrast, masking or both; or a task alone")
+            raise InvalidInput(
+                "the settings name no task, or too many",
+                given=", ".join(name for name in ("contrast", "masking", "task") if getattr(self, name)) or "none",
+                expected="contrast, masking or both; or a task alone",
+                hint=SETTINGS_HINT,
+            )
         headless = self.masking is None and self.optimization.free_head
-        require(not headless, "strategy for a free head", self.strategy, "one with masking")
+        require(
+            not headless,
+            "strategy with free_head",
+            self.strategy,
+            "a strategy with masking, such as hgc-adam-fo",
+            hint=SETTINGS_HINT,
+        )
         if self.contrast is not None:
             _require_compatible(self.contrast, self.draws)
 
@@ -358,23 +406,44 @@ class PretrainConfig:
             InvalidInput: An option is out of range or does not fit the strategy.
             Conflict: The strategy, or every strategy, cannot train on this kind of items.
         """
-        require(strategy in STRATEGIES, "strategy", strategy, ", ".join(STRATEGIES))
-        require(preset in PRESETS, "preset", preset, ", ".join(PRESETS))
-        require(positives in POSITIVES, "source of positives", positives, ", ".join(POSITIVES))
+        require(strategy in STRATEGIES, "strategy", strategy, ", ".join(STRATEGIES), hint=SETTINGS_HINT)
+        require(preset in PRESETS, "preset", preset, ", ".join(PRESETS), hint=SETTINGS_HINT)
+        require(positives in POSITIVES, "source of positives", positives, ", ".join(POSITIVES), hint=SETTINGS_HINT)
         settings, masking, is_hgc = _published_settings(kind), _masking(strategy), strategy.startswith("hgc")
         _require_trainable(strategy, kind)
         default_model = Model.from_kind(kind)
         model = model or default_model
         require(
             (model.nodes is None) == (default_model.nodes is None),
-            f"encoder of items of kind {kind}",
-            model,
-            str(default_model),
+            f"encoder for items of kind {kind}",
+            "an encoder of nodes" if model.nodes is not None else "an encoder of whole graphs",
+            "an encoder of nodes" if default_model.nodes is not None else "an encoder of whole graphs",
+            hint=SETTINGS_HINT,
         )
-        require(is_hgc or not mask_neighbors, "strategy to mask neighbours in", strategy, "one with hgc")
-        require(queue is None or settings.queue is not None, "kind of items for a queue", kind, "node")
-        require(is_hgc or positives == "exact", "strategy for other positives", strategy, "one with hgc")
-        require(kind != "node" or positives != "augmented", "source of a node's positives", positives, "no copies")
+        require(
+            is_hgc or not mask_neighbors,
+            "strategy with mask_neighbors",
+            strategy,
+            "a strategy with hgc, such as hgc-fo",
+            hint=SETTINGS_HINT,
+        )
+        require(
+            queue is None or settings.queue is not None, "kind of items with a queue", kind, "node", hint=SETTINGS_HINT
+        )
+        require(
+            is_hgc or positives == "exact",
+            "strategy with other positives than exact",
+            strategy,
+            "a strategy with hgc, such as hgc-fo",
+            hint=SETTINGS_HINT,
+        )
+        require(
+            kind != "node" or positives != "augmented",
+            "source of positives for nodes",
+            positives,
+            ", ".join(each for each in POSITIVES if each != "augmented"),
+            hint=SETTINGS_HINT,
+        )
         momentum = None if settings.queue is None else Momentum(queue=settings.queue if queue is None else queue)
         contrast = _contrast(strategy, mask_neighbors, momentum)
         draws = Sampling.from_strategy(
@@ -440,14 +509,38 @@ def _require_compatible(contrast: Contrast, draws: Sampling) -> None:
     """Raise `InvalidInput` if the contrastive loss cannot use these samples."""
     policy, momentum = draws.policy, contrast.momentum
     if policy is None:
-        require(not contrast.mask_neighbors, "contrast to mask neighbours in", "two copies", "one with neighbours")
+        require(
+            not contrast.mask_neighbors,
+            "value of mask_neighbors",
+            "two views of an item",
+            "a strategy whose positives are neighbors",
+            hint=SETTINGS_HINT,
+        )
     else:
-        require(contrast.loss == "hgc", "loss", contrast.loss, "hgc: graphcl and nt-xent are for two views of an item")
+        require(
+            contrast.loss == "hgc",
+            "loss",
+            contrast.loss,
+            "hgc: graphcl and nt-xent are for two views of an item",
+            hint=SETTINGS_HINT,
+        )
     if momentum is not None:
         size, slots = draws.batch_size, 1 if policy is None else policy.k
-        require(momentum.queue >= size, "length of a queue", momentum.queue, f"a batch, {size}, or more")
-        require(slots == 1, "number of positives", slots, "1: a queue is contrasted with one")
-        require(draws.negatives == 0, "number of negatives", draws.negatives, "0: they are those of the queue")
+        require(
+            momentum.queue >= size,
+            "length of the queue",
+            momentum.queue,
+            f"at least the batch size, {size}",
+            hint=SETTINGS_HINT,
+        )
+        require(slots == 1, "number of positives", slots, "1 with a queue", hint=SETTINGS_HINT)
+        require(
+            draws.negatives == 0,
+            "number of negatives",
+            draws.negatives,
+            "0 with a queue, which holds the negatives",
+            hint=SETTINGS_HINT,
+        )
 
 
 _NEEDS_WHOLE_GRAPHS = "this baseline is about whole graphs, not about what surrounds a node"
@@ -470,13 +563,17 @@ def _require_trainable(strategy: Strategy, kind: str) -> None:
             ),
             given=f"{strategy}, for items of kind {kind}",
             expected=" or ".join(LEARNED_BY[kind]),
+            hint="choose another --strategy for this collection",
         )
 
 
 def _published_settings(kind: str) -> PublishedSettings:
     if kind not in PUBLISHED_SETTINGS:
         raise Conflict(
-            "nothing is learned from items of this kind", given=kind, expected=" or ".join(PUBLISHED_SETTINGS)
+            "no encoder can be trained on items of this kind",
+            given=kind,
+            expected=" or ".join(PUBLISHED_SETTINGS),
+            hint="train on a collection of one of these kinds",
         )
     return PUBLISHED_SETTINGS[kind]
 

@@ -13,6 +13,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.errors import SETTINGS_HINT
 from graphkin.trainer.model.batch import Batch, Padding
 from graphkin.trainer.model.ranks import ALONE, Ranks
 
@@ -51,11 +52,18 @@ class Masking:
 
     def __post_init__(self) -> None:
         if not 0 < self.ratio < 1:
-            raise InvalidInput("no mask ratio", given=self.ratio, expected="above 0 and below 1")
+            raise InvalidInput(
+                "invalid share of masked nodes (ratio)",
+                given=self.ratio,
+                expected="above 0 and below 1",
+                hint=SETTINGS_HINT,
+            )
         if self.times < 1:
-            raise InvalidInput("no number of masking steps", given=self.times, expected="1 or more")
+            raise InvalidInput(
+                "invalid number of masking steps (times)", given=self.times, expected="1 or more", hint=SETTINGS_HINT
+            )
         if not self.temperature > 0:
-            raise InvalidInput("no temperature", given=self.temperature, expected="above 0")
+            raise InvalidInput("invalid temperature", given=self.temperature, expected="above 0", hint=SETTINGS_HINT)
 
     def budget(self, atoms: Tensor) -> Tensor:
         """Return floor(ratio * n) + 1 for every n, exact if the ratio is a decimal."""

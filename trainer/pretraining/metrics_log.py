@@ -76,10 +76,10 @@ class MetricsLog:
         if self._file.tell() < keep:
             self._file.close()
             raise Damaged(
-                f"{path.name} is shorter than when the checkpoint was written",
+                f"{path.name} is shorter than it was at the checkpoint",
                 given=str(path),
                 expected=f"{keep} bytes or more",
-                hint="restore it from a copy, or train again in an empty folder",
+                hint="restore the file from a copy, or train again in an empty folder",
             )
         self._file.truncate(keep)
         self._folder = path.parent
@@ -135,7 +135,7 @@ def not_finite(quantity: str, value: str) -> Diverged:
     return Diverged(
         f"the {quantity} is not finite",
         given=value,
-        hint="the last checkpoint is kept; a lower learning rate may help",
+        hint="resume from the last checkpoint, or train again with a lower learning rate: --set learning_rate=VALUE",
     )
 
 

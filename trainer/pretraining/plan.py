@@ -41,7 +41,10 @@ class Plan:
         self.batch_size = config.draws.batch_size
         if self.batch_size < min_anchors:
             raise InvalidInput(
-                "every process needs an anchor", given=f"batch size {self.batch_size}, {min_anchors} processes"
+                "the batch has fewer anchors than there are processes",
+                given=f"batch size {self.batch_size}, {min_anchors} processes",
+                expected=f"a batch size of {min_anchors} or more",
+                hint="raise --batch-size, or start fewer processes",
             )
         anchors = np.arange(len(samples.positives))
         if samples.positives.shape[1]:
@@ -53,9 +56,10 @@ class Plan:
         self.steps = complete + (rest >= min_anchors)
         if not self.steps:
             raise InvalidInput(
-                "too few items to learn from",
+                "the collection has too few items with a neighbor to train on",
                 given=len(self.anchors),
-                expected=f"{min_anchors} anchors or more; isolated items are none",
+                expected=f"{min_anchors} or more items with a neighbor",
+                hint="train on a larger collection, or ingest it with a lower threshold",
             )
 
     def draw(self, place: int) -> Draw:

@@ -160,7 +160,12 @@ def _graphs(config: PretrainConfig, source: Source, device: torch.device | str) 
         return WalkedGraphs(network, config.draws.walks, config.draws.seed, device)
     corpus = source.corpus()
     if config.masking is not None and bool((corpus.atom_type == MASK).any()):
-        raise Conflict("these graphs have no atoms to predict", given=source.generation.collection)
+        raise Conflict(
+            "these graphs have no labels that could be masked and predicted",
+            given=source.generation.collection,
+            expected="a collection of molecules, or of graphs with labels",
+            hint="choose a --strategy without masking, such as hgc-fo",
+        )
     if config.draws.views is not None:
         return ViewedGraphs(corpus, config.draws.views, config.draws.seed, device)
     return Assembler(corpus, device)
@@ -205,10 +210,10 @@ def _places(
         plan = Plan(config, epoch, source.epoch(epoch), min_anchors)
         if checkpoint is not None and plan.steps != checkpoint.epoch_steps:
             raise InvalidInput(
-                "an epoch has another number of steps than when the run was begun",
+                "an epoch has another number of steps than at the start of the run",
                 given=plan.steps,
                 expected=str(checkpoint.epoch_steps),
-                hint="resume with as many processes as before",
+                hint="resume with as many processes as the run was started with",
             )
         steps = _steps(config, plan.steps)
         source.require((steps - 1) // plan.steps)

@@ -49,7 +49,12 @@ def load_encoder(folder: Path) -> Pretrained:
         }
         encoder.load_state_dict(encoder_weights)
     except (RuntimeError, TypeError, LookupError) as error:
-        raise Damaged(f"the checkpoint is of another model: {error}", given=str(folder)) from error
+        raise Damaged(
+            "the weights of the checkpoint do not fit the model that its run describes",
+            given=str(folder),
+            expected="a checkpoint of the model that run.json describes",
+            hint="restore the folder from a copy, or train again in an empty folder",
+        ) from error
     return Pretrained(encoder.eval(), model, config, run.get("finetuned"))
 
 

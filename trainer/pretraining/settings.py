@@ -17,6 +17,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from graphkin.protocol.errors import InvalidInput, NotFound
+from graphkin.protocol.validation import expectation
+from graphkin.trainer.errors import SETTINGS_HINT
 from graphkin.trainer.pretraining.config import PretrainConfig
 
 Options = TypeVar("Options")
@@ -47,7 +49,12 @@ def assigned(text: str) -> Assignment:
     """
     name, sign, value = text.partition("=")
     if not (name and sign):
-        raise InvalidInput("not an assignment", given=text, expected="name=value", hint="such as --set score=softmax")
+        raise InvalidInput(
+            "this is not a setting",
+            given=text,
+            expected="NAME=VALUE",
+            hint="write the name, an equals sign and the value, such as --set score=softmax",
+        )
     try:
         return name.strip(), tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
@@ -65,9 +72,19 @@ def read_settings(path: Path) -> list[Assignment]:
         with path.open("rb") as file:
             return [*_flat(tomllib.load(file))]
     except FileNotFoundError:
-        raise NotFound("no such file", given=str(path), hint="`graphkin pretrain --show-config` prints one") from None
+        raise NotFound(
+            "the file of settings does not exist",
+            given=str(path),
+            expected="the path of a TOML file",
+            hint="check the path, or write such a file: `graphkin pretrain --show-config` prints the settings",
+        ) from None
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"not a file of settings: {error}", given=str(path), expected="TOML") from error
+        raise InvalidInput(
+            f"the file of settings cannot be read: {error}",
+            given=str(path),
+            expected="TOML with names and values of settings",
+            hint="correct the file; `graphkin pretrain --show-config` prints a valid one",
+        ) from error
 
 
 def changed(config: PretrainConfig, assignments: Iterable[Assignment]) -> PretrainConfig:
@@ -117,9 +134,19 @@ def _full_name(short_name: str, settings: Mapping[str, _Setting], strategy: str)
     ]
     if not matches:
         suggestions = get_close_matches(short_name, settings, len(settings), cutoff=0)
-        raise InvalidInput(f"{strategy} has no such setting", given=short_name, expected=", ".join(suggestions))
+        raise InvalidInput(
+            f"the strategy {strategy} has no setting of this name",
+            given=short_name,
+            expected=f"one of {', '.join(suggestions)}",
+            hint=f"did you mean {suggestions[0]}? `graphkin pretrain --show-config` prints all settings",
+        )
     if len(matches) > 1:
-        raise InvalidInput("more than one setting ends like this", given=short_name, expected=" or ".join(matches))
+        raise InvalidInput(
+            "several settings have names that end like this",
+            given=short_name,
+            expected=" or ".join(matches),
+            hint="write the whole name",
+        )
     return matches[0]
 
 
@@ -133,10 +160,19 @@ def _validate(name: str, value: Any, setting: _Setting) -> Any:
     try:
         result = TypeAdapter(setting.type, config=_LITERALLY).validate_json(to_json(value))
     except ValidationError as error:
-        expectation = error.errors(include_url=False)[0]["msg"].removeprefix("Input should be ")
-        raise InvalidInput(f"not a value of {name}", given=value, expected=expectation) from error
+        raise InvalidInput(
+            f"invalid value of the setting {name}",
+            given=value,
+            expected=expectation(error.errors(include_url=False)[0]),
+            hint=SETTINGS_HINT,
+        ) from error
     if name in _DERIVED and result != setting.value:
-        raise InvalidInput(f"{name} is chosen by {_DERIVED[name]}", given=value, expected=str(setting.value))
+        raise InvalidInput(
+            f"{name} is set by {_DERIVED[name]}",
+            given=value,
+            expected=str(setting.value),
+            hint=f"leave {name} out, or change {_DERIVED[name]}",
+        )
     return result
 
 

@@ -165,7 +165,11 @@ class Trainer:
                     kind: widen(moment, _moment_shape(kind, parameter.shape)) for kind, moment in moments.items()
                 }
         except (RuntimeError, LookupError) as error:
-            raise Damaged(f"the checkpoint is of another model: {error}") from error
+            raise Damaged(
+                "the checkpoint does not fit the model of this run",
+                expected="a checkpoint of a run with the same model",
+                hint="resume with the options of the run, or train again in an empty folder",
+            ) from error
 
     def _load(self, model: Mapping[str, Tensor]) -> None:
         """Load the state of a model of the options' width. Raises `RuntimeError` and `LookupError`."""

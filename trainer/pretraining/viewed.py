@@ -63,7 +63,12 @@ class ViewedGraphs(PaddedGraphs):
 
     def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:
         if len(ids) == 0 or ids.min() < 0 or ids.max() >= self._corpus.size:
-            raise InvalidInput("there are no such graphs", expected=f"0 to {self._corpus.size - 1}")
+            raise InvalidInput(
+                "the batch has no graphs, or graphs that do not exist",
+                given=len(ids),
+                expected=f"0 to {self._corpus.size - 1}",
+                hint="pass one id or more, all of graphs of this set",
+            )
         turn, key = turns(ids), (self._seed, epoch)
         choices = choose_operations(ids, turn, len(self._views.operations), key)
         if not self._views.anchors:

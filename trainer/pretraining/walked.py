@@ -29,7 +29,11 @@ class WalkedGraphs(Graphs):
 
     def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:
         if len(ids) == 0 or ids.min() < 0 or ids.max() >= self._network.size:
-            numbers = f"{ids.min()} to {ids.max()}" if len(ids) else "no number"
-            raise InvalidInput("invalid node numbers", given=numbers, expected=f"0 to {self._network.size - 1}")
+            raise InvalidInput(
+                "the batch has no nodes, or nodes that do not exist",
+                given=len(ids),
+                expected=f"0 to {self._network.size - 1}",
+                hint="pass one id or more, all of nodes of this network",
+            )
         corpus = sample_surroundings(self._network, ids, turns(ids), self._walks, (self._seed, epoch))
         return Assembler(corpus, self.device).batch(np.arange(len(ids)))

@@ -73,10 +73,10 @@ class AsyncGraphkin:
         detail = read_reply(CollectionDetail, reply)
         if detail.name != name or detail.generation != (generation or detail.manifest.generation):
             raise GenerationChanged(
-                f"the reply to {collection_path(name)} is of another generation",
+                f"the reply to {collection_path(name)} belongs to another generation",
                 given=f"{detail.name}, generation {detail.generation}",
                 expected=f"{name}, generation {generation or detail.manifest.generation}",
-                hint="nothing between client and server may drop parameters or answer from a cache of its own",
+                hint="check that no proxy between client and server removes parameters or answers from its own cache",
             )
         return detail
 

@@ -152,9 +152,12 @@ class Connection:
             self._is_verified = False
             self._require_open()
             raise Unavailable(
-                f"the server is not there, or broke off: {str(error) or type(error).__name__}",
+                f"the server cannot be reached, or closed the connection: {str(error) or type(error).__name__}",
                 given=self.url,
-                hint=None if self._has_answered else "start it with `graphkin serve`, or correct the URL",
+                expected="the URL of a running graphkin server",
+                hint="try again"
+                if self._has_answered
+                else "start the server with `graphkin serve`, or correct the URL",
             ) from error
 
     def _require_version(self) -> None:
@@ -171,7 +174,12 @@ class Connection:
             raise self._closed_error()
 
     def _closed_error(self) -> Closed:
-        return Closed("this connection is closed", given=self.url)
+        return Closed(
+            "this connection is closed",
+            given=self.url,
+            expected="an open connection",
+            hint="open a new client, and call it before it is closed",
+        )
 
     def close(self) -> None:
         """Close the connection immediately. Pending requests raise `Closed`."""

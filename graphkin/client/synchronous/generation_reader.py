@@ -189,8 +189,8 @@ class GenerationReader:
         generation = reply.headers.get("graphkin-generation")
         if generation != self._generation:
             raise GenerationChanged(
-                f"the reply to {reply.request.url.path} is of another generation",
-                given=generation or "a reply that names no generation",
+                f"the reply to {reply.request.url.path} belongs to another generation",
+                given=generation or "no generation",
                 expected=self._generation,
-                hint="nothing between client and server may drop parameters or answer from a cache of its own",
+                hint="check that no proxy between client and server removes parameters or answers from its own cache",
             )

@@ -38,7 +38,13 @@ def butina_clusters(
     Raises:
         InvalidInput: The threshold is out of range, or there are more than `max_pairs` similar pairs.
     """
-    require(0 < threshold <= 1, "threshold", threshold, "a similarity above 0 and at most 1")
+    require(
+        0 < threshold <= 1,
+        "threshold",
+        threshold,
+        "a similarity above 0 and at most 1",
+        hint="choose a threshold such as 0.6",
+    )
     kind = kind_of(generation)
     settings = {"threshold": threshold, "top_k": 0, "candidates": "exact", "ties": "hash"}
     recipe = kind.recipe(generation.manifest.recipe).model_copy(update=settings)
@@ -66,10 +72,10 @@ def _limit(pairs: Iterable[Pairs], most: int) -> Iterator[Pairs]:
         count += len(each.left)
         if count > most:
             raise InvalidInput(
-                "too many pairs of items are as similar as this threshold",
+                "too many pairs of items reach this threshold",
                 given=f"more than {most:,}",
-                expected=f"at most {most:,}",
-                hint="a higher threshold has fewer",
+                expected=f"at most {most:,} pairs",
+                hint="raise the threshold",
             )
         yield each
 

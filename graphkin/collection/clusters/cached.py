@@ -38,14 +38,25 @@ def resolve_threshold(
     match method:
         case "scaffold":
             if generation.manifest.structure != "smiles":
-                raise Conflict("these items have no scaffolds", given=generation.manifest.kind, expected="molecules")
+                raise Conflict(
+                    "these items have no scaffolds",
+                    given=generation.manifest.kind,
+                    expected="molecules",
+                    hint="choose another method: butina or single",
+                )
             return None, None
         case "single":
             require_stored_threshold(generation, threshold)
             return _default_linkage(generation) if threshold is None else (threshold, None)
         case _:
             resolved = _BUTINA_THRESHOLD if threshold is None else threshold
-            require(0 < resolved <= 1, "threshold", resolved, "a similarity above 0 and at most 1")
+            require(
+                0 < resolved <= 1,
+                "threshold",
+                resolved,
+                "a similarity above 0 and at most 1",
+                hint=f"choose a threshold such as {_BUTINA_THRESHOLD:g}",
+            )
             return resolved, None
 
 

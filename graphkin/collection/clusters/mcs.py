@@ -68,7 +68,12 @@ def compared_members(generation: Generation, clusters: Clusters, number: int) ->
         Conflict: The items are not molecules.
     """
     if generation.manifest.structure != "smiles":
-        raise Conflict("these items have no common substructure", given=generation.manifest.kind, expected="molecules")
+        raise Conflict(
+            "items of this kind have no common substructure",
+            given=generation.manifest.kind,
+            expected="molecules",
+            hint="cluster a collection of molecules",
+        )
     members = clusters.members(number)
     return members[np.linspace(0, len(members) - 1, min(COMPARED, len(members))).astype(np.int64)]
 

@@ -79,7 +79,12 @@ class Clusters(NamedTuple):
         """
         if not 0 <= cluster < len(self.centre):
             expected = f"1 to {len(self.centre):,}"
-            raise NotFound("no such cluster", given=cluster + 1, expected=expected)
+            raise NotFound(
+                "there is no such cluster",
+                given=cluster + 1,
+                expected=expected,
+                hint="list the clusters with the same method and threshold for their numbers",
+            )
         return self.order[self.starts[cluster] : self.starts[cluster + 1]]
 
     def ranges(self, values: Float64, first: int, last: int) -> Ranges:

@@ -35,7 +35,9 @@ def scaffold_clusters(generation: Generation, processes: int, advance: Advance =
                 scaffolds.append(pa.array(result, pa.string()))
                 advance(len(result))
     except ProcessEnded as error:
-        raise StoreError(str(error), hint="is there enough memory?") from error
+        raise StoreError(
+            f"the scaffolds were not computed: {error}", hint="free memory, or use fewer workers"
+        ) from error
     label = np.asarray(pa.chunked_array(scaffolds).combine_chunks().dictionary_encode().indices)
     _, first = np.unique(label, return_index=True)
     return Clusters.from_labels(label, first.astype(np.int32))

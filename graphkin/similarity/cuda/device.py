@@ -16,17 +16,17 @@ def require_cuda() -> torch.device:
     """
     if torch.version.cuda is None or not torch.cuda.is_available():
         raise InvalidInput(
-            "torch finds no GPU",
-            given="--device cuda",
-            expected="--device cpu, which gives the same result",
-            hint="for a GPU by NVIDIA, install its driver and a torch built for CUDA",
+            "PyTorch finds no NVIDIA GPU",
+            given="device cuda",
+            expected="device cpu, which computes the same result",
+            hint='use --device cpu (in Python device="cpu"), or install the NVIDIA driver and a PyTorch built for CUDA',
         )
     major, minor = torch.cuda.get_device_capability()
     if (major, minor) < _OLDEST:
         raise InvalidInput(
-            "this GPU is too old for the join",
-            given=f"--device cuda, {torch.cuda.get_device_name()} of compute capability {major}.{minor}",
+            "this GPU is too old for this computation",
+            given=f"{torch.cuda.get_device_name()}, compute capability {major}.{minor}",
             expected="compute capability 8.0 or later",
-            hint="use --device cpu, which gives the same result",
+            hint='use --device cpu (in Python device="cpu"), which computes the same result',
         )
     return torch.device("cuda")

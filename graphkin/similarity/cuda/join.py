@@ -95,9 +95,9 @@ class DeviceJoin:
         except torch.OutOfMemoryError as error:
             raise InvalidInput(
                 "the GPU has too little free memory",
-                given="--device cuda",
-                expected="about 3 GB",
-                hint="use --device cpu, which gives the same result",
+                given="device cuda",
+                expected="about 3 GB of free GPU memory",
+                hint='use --device cpu (in Python device="cpu"), which computes the same result',
             ) from error
 
     def _run(self, first_task: int, threads: int) -> Iterator[Pairs]:

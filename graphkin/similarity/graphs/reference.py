@@ -34,10 +34,10 @@ class GrakelKernel:
     def __init__(self, structures: Sequence[Structure], recipe: StructureRecipe) -> None:
         if len(structures) > _MAX_GRAPHS:
             raise InvalidInput(
-                "GraKeL compares all graphs with all at once, and these are too many",
-                given=len(structures),
-                expected=f"at most {_MAX_GRAPHS}",
-                hint="use the kernel wl, which gives the same numbers as grakel",
+                "the kernels of GraKeL compare all graphs at once, and the files hold too many",
+                given=f"{len(structures):,} graphs",
+                expected=f"at most {_MAX_GRAPHS:,}",
+                hint="use --kernel wl, which computes the same similarities as grakel",
             )
         self._kernel = _kernel(recipe)
         self._graphs = [_graph(structure, recipe) for structure in structures]
@@ -57,10 +57,11 @@ def _kernel(recipe: StructureRecipe) -> Any:
         from grakel import GraphletSampling, ShortestPath, VertexHistogram, WeisfeilerLehman
     except ImportError as error:
         raise InvalidInput(
-            f"the kernel {recipe.kernel} needs GraKeL",
-            given=str(error),
-            hint="pip install 'graphkin[grakel]', or '.[grakel]' in a clone, with Python 3.12 or earlier; "
-            "or use the kernel wl",
+            f"the kernel {recipe.kernel} needs GraKeL, which is not installed",
+            given=f"kernel {recipe.kernel}",
+            expected="the kernel wl, or the packages of the extra grakel",
+            hint="use --kernel wl; or, with Python 3.12 or earlier, pip install '.[grakel]' in "
+            "a clone of the repository",
         ) from error
     match recipe.kernel:
         case "grakel-shortest-path":

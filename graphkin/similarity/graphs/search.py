@@ -30,9 +30,10 @@ class GraphSearch(Search):
         self._recipe = recipe
         if self._recipe.kernel not in WEISFEILER_LEHMAN:
             raise Conflict(
-                "this collection cannot be searched",
+                "a collection of this kernel cannot be searched",
                 given=f"kernel {self._recipe.kernel}",
                 expected=f"kernel {' or '.join(WEISFEILER_LEHMAN)}",
+                hint="ingest the graphs again with --kernel wl",
             )
         self._index = self._load_index(generation)
 
@@ -84,6 +85,11 @@ def read_graph(recipe: StructureRecipe, text: str) -> Query:
         excerpt = text[:200].encode(errors="backslashreplace").decode()
         center = ', "centre": 0' if recipe.centered else ""
         expected = f'{{"edges": [[0, 1], ...]{center}}}'
-        raise InvalidInput(f"not a graph: {reason}", given=excerpt, expected=expected) from reason
+        raise InvalidInput(
+            f"this is not a graph: {reason}",
+            given=excerpt,
+            expected=expected,
+            hint="write the graph as in the example, nodes counted from 0",
+        ) from reason
     features = Features.from_structures([structure], recipe)
     return Query(structure.text, (features.indptr, features.subtree, features.count))

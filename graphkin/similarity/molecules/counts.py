@@ -117,7 +117,10 @@ class CountSearch(ScannedSearch):
     def _read(self, query: Query) -> Counts:
         if query.smiles is None:
             raise Conflict(
-                "a fingerprint does not say how often a molecule has what", given="fingerprint", expected="smiles"
+                "counts are computed from molecules, and a fingerprint has none",
+                given="fingerprint",
+                expected="a SMILES",
+                hint="search with a SMILES, or without counts",
             )
         return Counts.from_smiles([query.smiles], self._recipe)
 

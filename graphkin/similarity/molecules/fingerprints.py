@@ -46,10 +46,20 @@ def pack(vectors: Sequence[BitVector]) -> UInt64:
     """
     for index, vector in enumerate(vectors):
         if not isinstance(vector, DataStructs.ExplicitBitVect):
-            item = f"{type(vector).__name__} at place {index}"
-            raise InvalidInput("not an RDKit bit vector", given=item, expected="ExplicitBitVect")
+            raise InvalidInput(
+                "an item of the list is not an RDKit bit vector",
+                given=f"{type(vector).__name__} at position {index}",
+                expected="ExplicitBitVect",
+                hint="compute the fingerprints with GetFingerprint of an RDKit fingerprint generator",
+            )
     lengths = sorted({vector.GetNumBits() for vector in vectors})
-    require(len(lengths) == 1 and lengths[0] > 0, "set of bit vectors", lengths, "bit vectors of one length")
+    require(
+        len(lengths) == 1 and lengths[0] > 0,
+        "list of bit vectors",
+        ", ".join(f"{length} bits" for length in lengths) or "an empty list",
+        "bit vectors of one length",
+        hint="compute all fingerprints with one generator",
+    )
     packed = b"".join(map(_pad, vectors))
     return np.frombuffer(packed, dtype="<u8").reshape(len(vectors), -1)
 
@@ -81,7 +91,8 @@ def _generator(recipe: FingerprintRecipe) -> Callable[[Mol], BitVector]:
             return rdMolDescriptors.GetMACCSKeysFingerprint
         case "given":
             raise Conflict(
-                "the fingerprints of this collection came with its molecules: RDKit cannot compute them",
-                given="a molecule to describe",
+                "RDKit cannot compute the fingerprints of this collection: they were ingested with the molecules",
+                given="a molecule",
                 expected="a molecule of the collection, or a fingerprint",
+                hint="search with a fingerprint instead",
             )

@@ -11,6 +11,8 @@ from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.similarity.molecules.structure_text import Notation
 from graphkin.similarity.packed import read_fingerprint
 
+_SPELLINGS = {"smiles": "SMILES", "smarts": "SMARTS", "inchi": "InChI"}
+
 
 def read_molecule(recipe: MoleculeRecipe, text: str, notation: str) -> Query:
     """Read a query molecule or a query fingerprint.
@@ -30,7 +32,12 @@ def read_molecule(recipe: MoleculeRecipe, text: str, notation: str) -> Query:
         InvalidInput: The text cannot be read. The message gives the reason.
     """
     if len(text) > MAX_RECORD_BYTES:
-        raise InvalidInput(f"the {notation} is too long", given=f"{len(text)} bytes")
+        raise InvalidInput(
+            f"the {notation} is too long",
+            given=f"{len(text)} bytes",
+            expected=f"at most {MAX_RECORD_BYTES:,} bytes",
+            hint="send a smaller structure",
+        )
     if notation == "fingerprint":
         return Query(text.lower(), (read_fingerprint(text, recipe.fingerprint.bits),))
     reader = MoleculeReader(recipe)
@@ -49,4 +56,10 @@ def read_molecule(recipe: MoleculeRecipe, text: str, notation: str) -> Query:
 def invalid_text_error(text: str, notation: str, reason: str, expected_kind: str = "molecule") -> InvalidInput:
     """Return the error for a text that is not a valid `expected_kind`, such as "molecule"."""
     excerpt = text[:200].encode(errors="backslashreplace").decode()
-    return InvalidInput(f"not a {expected_kind}: {reason}", given=excerpt, expected=f"a valid {notation}")
+    written = _SPELLINGS.get(notation, notation)
+    return InvalidInput(
+        f"this is not a {expected_kind}: {reason}",
+        given=excerpt,
+        expected=f"a valid {written}",
+        hint=f"correct the {written}",
+    )

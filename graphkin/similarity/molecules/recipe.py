@@ -46,13 +46,13 @@ class FingerprintRecipe(Frozen):
     @model_validator(mode="after")
     def _check_consistency(self) -> "FingerprintRecipe":
         if self.radius is not None and self.name != "morgan":
-            raise ValueError(f"radius applies to the morgan fingerprint only, not to {self.name}")
+            raise ValueError(f"no radius with the fingerprint {self.name}: only morgan has one")
         if self.name == "maccs" and self.bits != MACCS_BITS:
-            raise ValueError(f"maccs has {MACCS_BITS} bits, not {self.bits}")
+            raise ValueError(f"{MACCS_BITS} bits with the fingerprint maccs, not {self.bits}")
         if self.name not in ("maccs", GIVEN) and self.bits % 64:
-            raise ValueError(f"bits must be a multiple of 64, not {self.bits}")
+            raise ValueError(f"a number of bits that is a multiple of 64, not {self.bits}")
         if self.chirality and self.name not in _CHIRAL:
-            raise ValueError(f"chirality applies to {', '.join(_CHIRAL)}, not to {self.name}")
+            raise ValueError(f"chirality only with the fingerprints {', '.join(_CHIRAL)}, not with {self.name}")
         return self
 
     @property

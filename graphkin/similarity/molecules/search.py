@@ -41,10 +41,10 @@ class MoleculeSearch(TanimotoSearch):
         ids = np.unique(np.linspace(0, generation.size - 1, _SAMPLE).astype(np.int32))
         if not np.array_equal(recompute_fingerprints(generation, self._recipe, ids), self._fingerprints.words[ids]):
             raise Conflict(
-                "this RDKit computes other fingerprints than the one that built the collection",
-                given=rdBase.rdkitVersion,
-                expected=version,
-                hint="install that RDKit, or ingest the collection again",
+                "the installed RDKit computes other fingerprints than the RDKit that built the collection",
+                given=f"RDKit {rdBase.rdkitVersion}",
+                expected=f"RDKit {version}",
+                hint=f"install RDKit {version}, or ingest the collection again",
             )
 
     def with_measure(self, measure: Measure) -> Search:
@@ -71,9 +71,11 @@ class MoleculeSearch(TanimotoSearch):
             return super()._bits(query)
         if (stored := self.find_identical(query)) is None:
             raise Conflict(
-                "the fingerprints of this collection came with its molecules: none can be computed of another",
+                "no fingerprint can be computed for a new molecule: those of this collection "
+                "were ingested with the molecules",
                 given=query.text,
                 expected="a molecule of the collection, or a fingerprint",
+                hint="search with a molecule of the collection, or with a fingerprint",
             )
         bits: UInt64 = self._fingerprints.words[stored]
         return bits

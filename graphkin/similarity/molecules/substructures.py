@@ -53,8 +53,8 @@ def _read_smarts(text: str) -> str:
         raise InvalidInput(
             "the SMARTS is too long",
             given=f"{len(smarts):,} characters",
-            expected=f"at most {MAX_PATTERN:,}",
-            hint="use a shorter pattern, or combine several filters",
+            expected=f"at most {MAX_PATTERN:,} characters",
+            hint="use a shorter pattern, or several filters",
         )
     if not smarts.isascii() or not smarts.isprintable() or " " in smarts:  # RDKit would ignore the rest of the text
         raise invalid_text_error(

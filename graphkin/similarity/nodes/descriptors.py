@@ -57,16 +57,18 @@ class NodeDescriptors(GraphDescriptors):
 
     def concatenate(self, new_items: Self) -> Self:  # noqa: ARG002
         raise Conflict(
-            "nodes cannot be followed by others",
-            expected="items that do not depend on each other",
-            hint="a link changes the subgraphs around it: ingest all files again",
+            "no nodes can be appended to a network",
+            given="nodes",
+            expected="a collection of molecules, graphs, fingerprints or vectors",
+            hint="ingest all files again: a new link changes the subgraphs around it",
         )
 
     def take(self, ids: Int32) -> Self:  # noqa: ARG002
         raise Conflict(
-            "nodes are not taken apart",
-            expected="items that do not depend on each other",
-            hint="a node that goes changes the subgraphs around it: ingest all files again",
+            "no nodes can be removed from a network",
+            given="nodes",
+            expected="a collection of molecules, graphs, fingerprints or vectors",
+            hint="ingest the remaining files again: a removed node changes the subgraphs around it",
         )
 
     def pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:

@@ -39,7 +39,7 @@ class NodeRecipe(StructureRecipe):
     @model_validator(mode="after")
     def _check_candidates(self) -> Self:
         if self.kernel == "proximity" and self.candidates != "exact":
-            raise ValueError("proximity has no window: all nodes within the radius are compared")
+            raise ValueError("candidates exact with the kernel proximity, which compares all nodes within the radius")
         return self
 
 

@@ -54,7 +54,12 @@ class VectorKind(Kind[VectorRecipe]):
         except Rejected as reason:
             excerpt = text[:_EXCERPT].encode(errors="backslashreplace").decode()
             expected = f"{recipe.dimension:,} numbers: [0.5, -1, ...]"
-            raise InvalidInput(f"not a vector: it {reason}", given=excerpt, expected=expected) from reason
+            raise InvalidInput(
+                f"this is not a vector of the collection: it {reason}",
+                given=excerpt,
+                expected=expected,
+                hint=f"write a JSON array of {recipe.dimension:,} numbers",
+            ) from reason
         return Query(format_vector(vector), (vector,))
 
     def search(self, generation: Generation) -> VectorSearch:

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from graphkin.protocol.errors import Damage, Deleted, NotFound, StoreDamaged, StoreFormat
 from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.validation import describe_first
 from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, require_schema_version
 from graphkin.store.embedded.database import has_table, integrity_problem, read_transaction, transaction
@@ -143,9 +144,10 @@ class Catalog:
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION_ID:
             raise StoreFormat(
-                f"not a graphkin store: {self._path.name} is damaged, or belongs to something else",
+                f"this is not a graphkin store: {self._path.name} is damaged or belongs to another program",
                 given=str(self._path),
                 expected="a folder written by `graphkin ingest`",
+                hint="name the folder of a store, or restore it from a backup",
             )
         require_schema_version(version, SCHEMA_VERSION)
         content = _read_content(database)
@@ -192,7 +194,12 @@ class Catalog:
         with read_transaction(self._path) as database:
             row = self._verified_content(database).find(collection, generation)
             if row is None:
-                raise NotFound(f"collection {collection!r} has no such generation", given=generation)
+                raise NotFound(
+                    f"collection {collection!r} has no generation with this id",
+                    given=generation,
+                    expected="the id of one of its generations",
+                    hint="`graphkin info` lists the generations of a store",
+                )
             if row.deleted_at is not None:
                 raise Deleted(f"this generation of {collection!r} was deleted at {row.deleted_at}", given=generation)
             text = self._manifest_text(database, row)
@@ -211,7 +218,7 @@ class Catalog:
         try:
             return Manifest.model_validate_json(text)
         except ValidationError as error:
-            raise self._damage_error(f"a manifest cannot be read: {error.errors()[0]['msg']}") from error
+            raise self._damage_error(f"a manifest is not valid: {describe_first(error)}") from error
 
     def published_ids(self, collection: str) -> set[str]:
         """Return the ids of the published generations of a collection."""

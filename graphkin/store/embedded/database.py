@@ -42,7 +42,10 @@ def read_transaction(path: Path) -> Iterator[sqlite3.Connection]:
             yield database
     except sqlite3.OperationalError as error:
         raise StoreError(
-            f"cannot read the store: {error}", given=str(path), expected="a readable local folder"
+            f"cannot read the store: {error}",
+            given=str(path),
+            expected="a readable local folder",
+            hint="check the permissions of the folder, and that its disk is mounted",
         ) from error
 
 

@@ -83,7 +83,7 @@ class FolderDraft(Draft):
 
     def publish(self, provenance: Provenance) -> Manifest:
         if not self._is_open:
-            raise StoreError("this draft is already published or discarded")
+            raise StoreError("this draft is already published or discarded", hint="begin a new draft")
         blocks = self._blocks(provenance)
         generation = generation_id(provenance, blocks)
         is_published = generation in self._catalog.published_ids(self._collection)

@@ -139,5 +139,9 @@ def _read_problem(error: OSError) -> str:
         StoreError: The error does not mean that the file is damaged.
     """
     if error.errno in _PROCESS_ERRORS:
-        raise StoreError(f"cannot read the store: {error.strerror}", given=error.filename) from error
+        raise StoreError(
+            f"cannot read the store: {error.strerror}",
+            given=error.filename,
+            hint="check the permissions of the folder and the limit of open files, then try again",
+        ) from error
     return f"it cannot be read: {error.strerror}"

@@ -77,7 +77,12 @@ class EmbeddedKeys(Keys):
                 self._create()
         with self._change() as database:
             if database.execute("SELECT 1 FROM keys WHERE id = ?", (key.id,)).fetchone():
-                raise Conflict("there is such a key already", given=key.id)
+                raise Conflict(
+                    "a key with this id already exists",
+                    given=key.id,
+                    expected="the id of a new key",
+                    hint="run `graphkin keys create` again: it makes a new id",
+                )
             self._write(database, key)
 
     def _replace(self, key: Key) -> None:

@@ -65,9 +65,10 @@ class EmbeddedStore(Store):
             self._require_no_generations()
             if self._has_foreign_files():
                 raise StoreFormat(
-                    "this folder holds other files and is no graphkin store",
+                    "this folder holds other files, and is not a graphkin store",
                     given=str(self._folder),
-                    expected="a new or empty folder, or an existing store",
+                    expected="a new or empty folder, or a store",
+                    hint="choose another folder with --store (in Python, another store)",
                 )
             self._catalog.create()
 
@@ -87,10 +88,16 @@ class EmbeddedStore(Store):
         self._require_no_generations()
         if self._folder.is_dir() and self._has_foreign_files():
             return StoreFormat(
-                "this folder is no graphkin store", given=str(self._folder), expected=f"a folder with {_CATALOG}"
+                "this folder is not a graphkin store",
+                given=str(self._folder),
+                expected=f"a folder with {_CATALOG}",
+                hint="name the folder that `graphkin ingest` wrote",
             )
         return NotFound(
-            "there is no store here", given=str(self._folder), hint="`graphkin ingest molecules FILE --store` makes one"
+            "there is no store in this folder",
+            given=str(self._folder),
+            expected="a folder that `graphkin ingest` wrote",
+            hint="check the path, or create a store: `graphkin ingest molecules FILE --store FOLDER --collection NAME`",
         )
 
     def collections(self) -> list[Collection]:
@@ -158,7 +165,7 @@ class EmbeddedStore(Store):
                     f"another process is writing collection {collection!r}",
                     given=collection,
                     expected="one writer per collection",
-                    hint="wait until it ends",
+                    hint="wait until the other process ends, then run the same command again",
                 ) from error
         return lock
 

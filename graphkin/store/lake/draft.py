@@ -101,7 +101,7 @@ class LakeDraft(Draft):
 
     def publish(self, provenance: Provenance) -> Manifest:
         if not self._is_open:
-            raise StoreError("this draft is already published or discarded")
+            raise StoreError("this draft is already published or discarded", hint="begin a new draft")
         for buffer in (self._items, self._rejections, self._words):
             buffer.finish()
         self._write_graph(csr.build(Edges.concatenate(self._edges), self._item_count))
@@ -163,9 +163,10 @@ def require_new(export_folder: ExportFolder) -> list[str]:
     names = export_folder.names()
     if MANIFEST in names:
         raise Conflict(
-            "this lake is published, and a lake is written once",
+            "this folder already holds a Parquet export (lake), and a lake is written once",
             given=export_folder.display_url,
             expected="a new or empty folder",
+            hint="write into another folder",
         )
     others = [name for name in names if name != LOCK and not _is_writer_file(name)]
     if others:
@@ -173,6 +174,7 @@ def require_new(export_folder: ExportFolder) -> list[str]:
             "this folder holds other files",
             given=f"{export_folder.display_url}: {others[0]}",
             expected="a new or empty folder",
+            hint="write into another folder",
         )
     return names
 

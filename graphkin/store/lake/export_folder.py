@@ -43,10 +43,10 @@ class ExportFolder(Location):
     def overtaken_error(self) -> StoreError:
         """Return the error for a writer that cannot publish because another writer published the same lake first."""
         return StoreError(
-            "another writer has published this lake meanwhile",
+            "another process published this lake first",
             given=self.display_url,
             expected="one writer per lake",
-            hint="read what is there now, or run the same command again with another folder",
+            hint="use the published lake, or run the same command again with another folder",
         )
 
     @contextmanager
@@ -61,11 +61,12 @@ class ExportFolder(Location):
                 "another process is writing this lake",
                 given=self.display_url,
                 expected="one writer per lake",
-                hint="wait until it ends, or write into another folder",
+                hint="wait until the other process ends, or write into another folder",
             ) from error
         except Unreachable as error:
             raise StoreError(
                 f"this folder cannot be read or written: {error}",
                 given=self.display_url,
+                expected="a folder or URL that can be read and written",
                 hint="check the address, the credentials and the free space, then run the same command again",
             ) from error

@@ -24,6 +24,7 @@ from graphkin.protocol import seal
 from graphkin.protocol.errors import Damage, StoreDamaged, StoreFormat
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.validation import describe_first
 from graphkin.store.base import require_schema_version
 
 MANIFEST = "manifest.json"
@@ -106,9 +107,10 @@ def parse_manifest(content: bytes) -> Lake:
         values, is_intact = seal.unseal_document("lake", content)
     except ValueError as error:
         raise StoreFormat(
-            "this manifest.json is not that of a lake",
-            given=f"{error}",
-            expected="one that `graphkin export lake` wrote",
+            f"this {MANIFEST} does not belong to a Parquet export (lake)",
+            given=str(error),
+            expected=f"a {MANIFEST} that `graphkin export lake` wrote",
+            hint="name the folder of a lake, or write it again with `graphkin export lake`",
         ) from error
     if not is_intact:
         raise StoreDamaged(Damage(MANIFEST, "its content does not match its SHA-256"))
@@ -116,4 +118,4 @@ def parse_manifest(content: bytes) -> Lake:
     try:
         return Lake.model_validate(values)
     except ValidationError as error:
-        raise StoreDamaged(Damage(MANIFEST, f"it says what cannot be: {error.errors()[0]['msg']}")) from error
+        raise StoreDamaged(Damage(MANIFEST, f"it is not valid: {describe_first(error)}")) from error

@@ -38,10 +38,10 @@ class LakeStore(Store):
         self._cache = user_cache_path("graphkin") / "lakes" if cache is None else cache
         if not create and self._read_lake() is None:
             raise NotFound(
-                "there is no lake here",
+                "there is no Parquet export (lake) in this folder",
                 given=self._export_folder.display_url,
                 expected=f"a folder with {MANIFEST}",
-                hint="`graphkin export lake` writes a lake; an export without a manifest is unfinished",
+                hint=f"check the address; a lake without {MANIFEST} is unfinished: run the command that wrote it again",
             )
 
     def _read_lake(self) -> Lake | None:
@@ -65,7 +65,12 @@ class LakeStore(Store):
         self.collection(collection)
         lake = self._read_lake()
         if lake is None or generation not in (None, lake.manifest.generation):
-            raise NotFound(f"collection {collection!r} has no such generation", given=generation)
+            raise NotFound(
+                f"collection {collection!r} has no generation with this id",
+                given=generation,
+                expected="the only generation of the lake",
+                hint="leave the generation out",
+            )
         return lake
 
     def draft(self, collection: str, kind: Kind) -> Draft:

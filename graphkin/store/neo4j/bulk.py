@@ -298,9 +298,10 @@ def _property_header(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
     for column in header:
         if set("\r\n{") & set(column):
             raise Conflict(
-                "neo4j-admin cannot import a property whose name has a line end or a brace",
+                "neo4j-admin cannot import a property whose name contains a line end or a brace",
                 given=column.rpartition(":")[0],
-                hint="`graphkin load` can",
+                expected="property names without line ends and braces",
+                hint="rename the property, or copy the lake with `graphkin load`, which accepts such names",
             )
     return header
 
@@ -328,7 +329,8 @@ def _join_names(batch: pa.RecordBatch, delimiter: str) -> pa.StringArray:
         raise Conflict(
             "neo4j-admin cannot import an item whose only name is empty",
             given=f"item {batch['id'][pc.index(has_one_empty_name, True).as_py()]}",
-            hint="`graphkin load` can",
+            expected="items with at least one name that is not empty",
+            hint="copy the lake with `graphkin load`, which accepts such items",
         )
     return joined
 

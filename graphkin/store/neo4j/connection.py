@@ -43,9 +43,10 @@ class Connection:
         user, password = _credentials()
         if not user or not password or "@" in url:
             raise InvalidInput(
-                "a Neo4j store needs a user and a password, and not in its address",
+                "a store in Neo4j needs a user and a password, and not in its address",
                 given=self.address,
                 expected=f"the environment variables {USER} and {PASSWORD}, or {AUTH_FILE}, a file of USER/PASSWORD",
+                hint=f"set {USER} and {PASSWORD}, and remove a user from the address",
             )
         with self._translate_errors():
             self._drivers = {
@@ -67,18 +68,31 @@ class Connection:
             yield
         except AuthError as error:
             raise StoreError(
-                "Neo4j refuses this user and password",
+                "Neo4j rejects this user and password",
                 given=self.address,
+                expected="a user of the server and the password",
                 hint=f"check {USER} and {PASSWORD}, or {AUTH_FILE}",
             ) from error
         except _UNAVAILABLE as error:
             raise StoreBusy(
-                f"Neo4j does not answer: {_message_of(error)}", given=self.address, retry_after=5
+                f"Neo4j does not answer: {_message_of(error)}",
+                given=self.address,
+                hint="start the server or correct the address, then try again",
+                retry_after=5,
             ) from error
         except (ConfigurationError, ValueError) as error:
-            raise InvalidInput(f"no address of a Neo4j server: {error}", given=self.address) from error
+            raise InvalidInput(
+                f"this is not the address of a Neo4j server: {error}",
+                given=self.address,
+                expected="neo4j://HOST or bolt://HOST, with a port where it is not 7687",
+                hint="correct --store or GRAPHKIN_STORE",
+            ) from error
         except (Neo4jError, DriverError) as error:
-            raise StoreError(f"Neo4j says: {_message_of(error)}", given=self.address) from error
+            raise StoreError(
+                f"Neo4j reports an error: {_message_of(error)}",
+                given=self.address,
+                hint="see the log of the Neo4j server; `graphkin doctor` checks its version and plugins",
+            ) from error
 
     def use_database(self, database: str) -> None:
         """Use this database by name from now on, so that the server need not look up the home database of the user."""
@@ -158,7 +172,17 @@ def _credentials() -> tuple[str | None, str | None]:
         user, slash, password = Path(file).read_text(encoding="utf-8").rstrip("\r\n").partition("/")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise InvalidInput(f"the file of {AUTH_FILE} cannot be read: {reason}", given=file) from error
+        raise InvalidInput(
+            f"the file of {AUTH_FILE} cannot be read: {reason}",
+            given=file,
+            expected="a readable text file with USER/PASSWORD",
+            hint=f"set {AUTH_FILE} to such a file, or set {USER} and {PASSWORD}",
+        ) from error
     if not (user and slash and password):  # the error omits the content, which may be the password
-        raise InvalidInput(f"the file of {AUTH_FILE} holds no credentials", given=file, expected="USER/PASSWORD")
+        raise InvalidInput(
+            f"the file of {AUTH_FILE} holds no credentials",
+            given=file,
+            expected="USER/PASSWORD",
+            hint="write the user, a slash and the password into the file",
+        )
     return user, password

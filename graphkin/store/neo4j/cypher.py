@@ -41,7 +41,12 @@ def item_label(kind: Kind) -> str:
     """
     label = f"Graphkin{kind.capitalize()}"
     if label in set(Label):
-        raise InvalidInput("no kind of items can have this name in Neo4j", given=kind)
+        raise InvalidInput(
+            "a kind of items cannot have this name in Neo4j",
+            given=kind,
+            expected="a name that is not one of graphkin's own labels",
+            hint="rename the kind in the package that registers it",
+        )
     return label
 
 

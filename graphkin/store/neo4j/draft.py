@@ -163,7 +163,11 @@ class Neo4jDraft(Draft):
         )
         self._lease.release()
         if not result and not self._is_published(generation):
-            raise StoreError("this draft was taken over by another writer", given=self._collection)
+            raise StoreError(
+                "another process took over this draft",
+                given=self._collection,
+                hint="run the same command again; nothing was published",
+            )
         return manifest
 
     def _is_published(self, generation: str) -> bool:
@@ -199,7 +203,7 @@ class _Lease:
                 f"another process is writing collection {self._parameters['collection']!r}",
                 given=self._parameters["collection"],
                 expected="one writer per collection",
-                hint=f"wait until it ends; one that died counts as such after {_LEASE:g} s",
+                hint=f"wait until the other process ends; one that crashed counts as ended after {_LEASE:g} s",
             )
         self._thread.start()
         leftovers: list[str] = row["leftovers"]
@@ -226,7 +230,10 @@ class _Lease:
             StoreError: Another writer took over, or the draft is published or discarded.
         """
         if self._is_lost or self._ended.is_set():
-            raise StoreError("this draft is over: published, discarded, or taken over by another writer")
+            raise StoreError(
+                "this draft was published, discarded, or taken over by another process",
+                hint="run the same command again",
+            )
 
     def release(self) -> bool:
         """Stop the renewal. Returns whether this is the first call."""

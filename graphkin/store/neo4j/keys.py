@@ -26,7 +26,12 @@ class Neo4jKeys(Keys):
         self._connection.run(cypher.KEY_SCHEMA)
         (row,) = self._connection.run(cypher.ADD_KEY, **_parameters(key))
         if not row["ours"]:
-            raise Conflict("there is such a key already", given=key.id)
+            raise Conflict(
+                "a key with this id already exists",
+                given=key.id,
+                expected="the id of a new key",
+                hint="run `graphkin keys create` again: it makes a new id",
+            )
 
     def _replace(self, key: Key) -> None:
         self._connection.run(cypher.REPLACE_KEY, **_parameters(key))

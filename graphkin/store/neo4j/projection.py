@@ -89,10 +89,11 @@ class Projection:
         free = transaction.run(cypher.FREE_HEAP).single(strict=True)["bytes"] if max_bytes is None else max_bytes
         if required > free:
             raise StoreError(
-                "the server has too little memory for a projection of this generation",
+                "the Neo4j server has too little memory to load this generation into Graph Data Science",
                 given=f"{required} bytes for {size['nodes']} items and {size['relationships'] // 2} edges",
                 expected=f"at most {free} bytes",
-                hint="raise the heap of the server (garbage counts until it is collected), or use the snapshot sampler",
+                hint="raise the heap of the Neo4j server (it may hold garbage that is not collected "
+                "yet), or use the snapshot sampler",
             )
 
     def walk(self, sources: Int64, length: int, walks: int, p: float, q: float, seed: int) -> Int64:
@@ -164,7 +165,7 @@ def is_projected(connection: Connection, name: str) -> bool:
             raise StoreError(
                 "this Neo4j server has no Graph Data Science",
                 expected="the graph-data-science plugin, 2.13",
-                hint="install the plugin, or use the snapshot sampler",
+                hint="install the plugin on the Neo4j server, or use the snapshot sampler",
             ) from error
         raise
     return bool(row["exists"])
@@ -189,7 +190,7 @@ def _lacks_gds(error: StoreError) -> bool:
 
 def _missing_walks_error() -> StoreBusy:
     return StoreBusy(
-        "the server answered with too few walks",
-        expected="every walk of every item that has a neighbour",
-        hint="try again; if it stays so, the projection and the stored edges differ: `graphkin verify`",
+        "Neo4j returned fewer walks than requested",
+        expected="every walk of every item that has a neighbor",
+        hint="try again; if it happens again, run `graphkin verify`: the loaded graph and the stored edges differ",
     )

@@ -62,7 +62,9 @@ class Neo4jStore(Store):
         (row,) = self._connection.read(cypher.VERSION)
         if row["version"] is None and not create:
             raise NotFound(
-                "this database holds no graphkin store", hint="`graphkin ingest` or `graphkin load` makes one"
+                "this Neo4j database holds no graphkin store",
+                expected="a database that `graphkin ingest` or `graphkin load` wrote",
+                hint="check the address, or create a store with `graphkin ingest` or `graphkin load`",
             )
         if row["version"] is not None:
             require_schema_version(row["version"], cypher.SCHEMA_VERSION, _OLDER_HINT)
@@ -99,7 +101,12 @@ class Neo4jStore(Store):
     def _read_published(self, collection: str, generation: str) -> tuple[Manifest, neo4j.Record]:
         rows = self._connection.read(cypher.GENERATION, collection=collection, generation=generation)
         if not rows:
-            raise NotFound(f"collection {collection!r} has no such generation", given=generation)
+            raise NotFound(
+                f"collection {collection!r} has no generation with this id",
+                given=generation,
+                expected="the id of one of its generations",
+                hint="`graphkin info` lists the generations of a store",
+            )
         if rows[0]["deleted_at"] is not None:
             raise Deleted(f"this generation of {collection!r} was deleted at {rows[0]['deleted_at']}", given=generation)
         require_schema_version(rows[0]["schema"] or _UNRECORDED, cypher.SCHEMA_VERSION, _OLDER_HINT)

@@ -130,5 +130,10 @@ def require_ids(ids: Int32 | Int64, size: int) -> Int32:
     unknown = ids[(ids < 0) | (ids >= size)]
     if len(unknown):
         id = int(unknown[0])
-        raise NotFound(f"no item {id}", given=id, expected=f"an id from 0 to {size - 1}")
+        raise NotFound(
+            f"there is no item {id}",
+            given=id,
+            expected=f"an id from 0 to {size - 1}",
+            hint="use an id of this generation: ids change from generation to generation",
+        )
     return ids.astype(np.int32)

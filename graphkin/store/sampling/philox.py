@@ -36,9 +36,11 @@ def replay_key(seed: int, generation: str, stream: str, epoch: int) -> np.uint64
         InvalidInput: `seed` or `epoch` is out of range.
     """
     if not 0 <= seed <= MAX_SEED:
-        raise InvalidInput("seed out of range", given=seed, expected=f"0 to {MAX_SEED}")
+        raise InvalidInput(
+            "seed is out of range", given=seed, expected=f"0 to {MAX_SEED}", hint="choose a seed such as 0"
+        )
     if epoch < 0:
-        raise InvalidInput("epoch out of range", given=epoch, expected="0 or more")
+        raise InvalidInput("epoch is out of range", given=epoch, expected="0 or more", hint="count epochs from 0")
     request = json.dumps([int(seed), generation, stream, int(epoch)])
     return np.uint64(int.from_bytes(hashlib.blake2b(request.encode(), digest_size=8).digest(), "little"))
 

@@ -79,12 +79,18 @@ class SnapshotSampler(Sampler):
         eligible = len(self._eligible_vertices.ids)
         if count > eligible:
             raise InvalidInput(
-                "more negatives requested than there are items with a neighbor",
+                "the collection has fewer items with a neighbor than negatives were requested",
                 given=count,
                 expected=f"at most {eligible}",
+                hint=f"request at most {eligible} negatives",
             )
         if not 0 <= first <= first + batches <= _MAX_BATCHES:
-            raise InvalidInput("batch out of range", given=first, expected=f"0 to {_MAX_BATCHES - batches}")
+            raise InvalidInput(
+                "batch is out of range",
+                given=first,
+                expected=f"0 to {_MAX_BATCHES - batches}",
+                hint=f"count batches from 0, up to {_MAX_BATCHES}",
+            )
         key = replay_key(seed, self._generation, "negatives", epoch)
         sample = np.empty((batches, count), dtype=np.int32)
         self._run_in_chunks(
@@ -94,7 +100,12 @@ class SnapshotSampler(Sampler):
 
     def connecting_path(self, source: int, target: int, edges: int) -> Int32 | None:
         if not 1 <= edges <= _MAX_CONNECTING_EDGES:
-            raise InvalidInput("path length out of range", given=edges, expected=f"1 to {_MAX_CONNECTING_EDGES}")
+            raise InvalidInput(
+                "the number of edges of the path is out of range",
+                given=edges,
+                expected=f"1 to {_MAX_CONNECTING_EDGES}",
+                hint=f"request a path of at most {_MAX_CONNECTING_EDGES} edges",
+            )
         require_ids(np.array([source, target]), self._graph.nodes)
         return connectivity.connecting_path(self._graph, source, target, edges)
 

@@ -189,7 +189,7 @@ def test_stalled_request_ends_at_its_deadline(
     assert time.monotonic() - begin > 0.45
     assert [reply.status for reply in received] == statuses
     if 408 in statuses:
-        assert problem(received[-1])["detail"].endswith("did not come in time")
+        assert problem(received[-1])["detail"].endswith("did not arrive in time")
         assert received[-1].headers["retry-after"]
 
 

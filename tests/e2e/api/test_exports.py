@@ -243,9 +243,14 @@ def test_exported_fingerprints_equal_rdkit(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("query", "detail", "given", "expected"),
     [
-        ({"what": "items", "columns": ["id", "colour"]}, "no such column", "colour", "one of id, smiles, names"),
-        ({"what": "items", "start": 5, "stop": 4}, "not a range of ids", "5 to 4", "0 ≤ start ≤ stop ≤ "),
-        ({"what": "edges", "stop": 10**6}, "not a range of ids", "0 to 1000000", "0 ≤ start ≤ stop ≤ "),
+        (
+            {"what": "items", "columns": ["id", "colour"]},
+            "no column of this name",
+            "colour",
+            "one of id, smiles, names",
+        ),
+        ({"what": "items", "start": 5, "stop": 4}, "no such range of ids", "5 to 4", "0 <= start <= stop <= "),
+        ({"what": "edges", "stop": 10**6}, "no such range of ids", "0 to 1000000", "0 <= start <= stop <= "),
         (
             {"what": "edges", "format": "graphml", "start": 1},
             "not a range of its edges",
@@ -269,8 +274,8 @@ def test_unsupported_export_options_are_refused(
 @pytest.mark.parametrize(
     ("query", "detail"),
     [
-        ({"what": "edges", "columns": "id"}, "columns apply to items only"),
-        ({"what": "items", "min_similarity": 0.5}, "min_similarity applies to edges only"),
+        ({"what": "edges", "columns": "id"}, "columns only for items"),
+        ({"what": "items", "min_similarity": 0.5}, "min_similarity only for edges"),
         ({"what": "items", "start": -1}, "start"),
         ({"what": "items", "columns": ["id"] * 1001}, "columns"),
     ],

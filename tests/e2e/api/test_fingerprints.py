@@ -81,9 +81,9 @@ def test_fingerprint_items_have_popcounts_and_positives(bits: httpx.Client, mole
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "detail"),
     [
-        ("GET", "/items/0/depiction.svg", None, 409, "no pictures of this kind"),
-        ("GET", "/export?what=items&format=sdf", None, 409, "holds no molecules"),
-        ("POST", "/search", {"smiles": "CCO"}, 409, "no such structures"),
+        ("GET", "/items/0/depiction.svg", None, 409, "of this kind have no depiction"),
+        ("GET", "/export?what=items&format=sdf", None, 409, "are not molecules"),
+        ("POST", "/search", {"smiles": "CCO"}, 409, "no structures in this notation"),
         ("POST", "/search", {"fingerprint": "00"}, 422, "8 bits, not 200"),
         ("POST", "/search", {"fingerprint": "zz" * 25}, 422, "hexadecimal"),
     ],

@@ -81,11 +81,11 @@ def test_fingerprint_search_supports_tversky_but_not_counts(client: httpx.Client
 @pytest.mark.parametrize(
     ("measure", "detail"),
     [
-        ({"name": "tversky", "alpha": 1}, "needs both"),
-        ({"name": "counts", "alpha": 1, "beta": 1}, "needs both"),
+        ({"name": "tversky", "alpha": 1}, "alpha and beta for tversky"),
+        ({"name": "counts", "alpha": 1, "beta": 1}, "alpha and beta for tversky"),
         ({"name": "tversky", "alpha": -1, "beta": 1}, "alpha"),
         ({"name": "tversky", "alpha": 1, "beta": 1.5}, "beta"),
-        ({"name": "tversky", "alpha": 0, "beta": 0}, "not both 0"),
+        ({"name": "tversky", "alpha": 0, "beta": 0}, "alpha or beta above 0"),
         ({"name": "dice"}, "name"),
     ],
 )

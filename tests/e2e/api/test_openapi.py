@@ -34,10 +34,7 @@ def example_request(method: str, path: str, operation: dict[str, Any]) -> dict[s
             query[parameter["name"]] = examples[0]
     request: dict[str, Any] = {"method": method, "url": path, "params": query}
     if "requestBody" in operation:
-        schema = resolve(operation["requestBody"]["content"]["application/json"]["schema"])
-        request["json"] = {
-            name: each["examples"][0] for name, each in schema["properties"].items() if "examples" in each
-        }
+        request["json"] = operation["requestBody"]["content"]["application/json"]["example"]
     return request
 
 

@@ -105,7 +105,7 @@ def test_abandoned_search_stops_and_keeps_its_results(
 
             with monkeypatch.context() as until_then:
                 until_then.setattr(substructure_matches.SubstructureMatches, "record", record_once)
-                with pytest.raises(StoreBusy, match="given up"):
+                with pytest.raises(StoreBusy, match="was stopped"):
                     await asyncio.wrap_future(job.future)
             with pytest.raises(StoreBusy, match="16 of 400"):
                 await patterns.get(generation, selector, pattern, "smarts", ids)

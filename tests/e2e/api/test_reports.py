@@ -49,7 +49,7 @@ def test_new_report_is_listed_while_the_server_runs(
 
     with serve(store_folder, reports=tmp_path) as client:
         assert client.get(URL).json()["reports"] == []
-        assert client.get(f"{URL}/hops.svg").json()["expected"] == "none: there are no reports of it"
+        assert client.get(f"{URL}/hops.svg").json()["expected"] == "no name: the generation has no reports"
         make(seed=0)
         tags = {url: client.get(url).headers["etag"] for url in (URL, f"{URL}/hops.svg")}
         for url, tag in tags.items():

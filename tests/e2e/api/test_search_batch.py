@@ -93,7 +93,7 @@ def test_graphs_and_nodes_are_accepted_as_objects_and_text(client: httpx.Client)
         for row in rows:
             assert [hit["id"] for hit in row["hits"]] == [hit["item"]["id"] for hit in single["hits"]]
         (refused,) = parse_rows(client.post(f"{url}/search/batch", json={"structures": [{"smiles": "C"}]}))
-        assert "have no such structures" in refused["error"]
+        assert "has no structures in this notation" in refused["error"]
 
 
 def test_slow_structure_gets_an_error_row(client: httpx.Client) -> None:

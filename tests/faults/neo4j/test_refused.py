@@ -38,10 +38,10 @@ def test_wrong_password_is_refused_without_being_printed(server, source, load, s
     with monkeypatch.context() as environment, caplog.at_level(logging.DEBUG):
         environment.setenv(PASSWORD, SECRET)
         assert load(server.url) == 4
-        with pytest.raises(StoreError, match="refuses this user and password") as refused:
+        with pytest.raises(StoreError, match="rejects this user and password") as refused:
             Server(settings(server.url))
     output = capfd.readouterr()
-    assert "Neo4j refuses this user and password" in output.err
+    assert "Neo4j rejects this user and password" in output.err
     assert f"check GRAPHKIN_NEO4J_USER and {PASSWORD}" in output.err
     assert not output.out
     assert "Traceback" not in output.err
@@ -117,7 +117,7 @@ def test_api_recovers_from_a_password_change(server, serve, proxy, caplog):
             administrator.execute_query(alter, password=server.password, database_="system")
         assert (reply.status_code, reply.headers["content-type"]) == (503, "application/problem+json")
         assert int(reply.headers["Retry-After"]) > 0
-        assert "refuses this user and password" in reply.json()["detail"]
+        assert "rejects this user and password" in reply.json()["detail"]
         assert server.password not in reply.text + caplog.text
         assert client.get("/v1/collections").status_code == 200
 

@@ -216,7 +216,7 @@ def test_work_of_a_disconnected_client_is_canceled(url: str, work: Work, name: s
 def test_work_beyond_its_time_limit_returns_503(url: str, work: Work) -> None:
     refused = httpx.get(f"{url}/drawing/slow", timeout=20)
     assert (refused.status_code, refused.headers["retry-after"]) == (503, str(CLASSES["drawing"].retry_after))
-    assert refused.json()["detail"] == "this drawing work was not done in time"
+    assert refused.json()["detail"] == "this drawing request took too long"
     assert work.stopped == ["slow"]
 
 

@@ -147,7 +147,7 @@ def test_stream_raises_errors_before_its_first_piece(fork_server: ForkServer, tm
             pieces = worker.stream(
                 "export", store=str(tmp_path), collection="c", generation="g", what="items", format="csv"
             )
-            with pytest.raises(NotFound, match="there is no store here"):
+            with pytest.raises(NotFound, match="there is no store in this folder"):
                 await anext(pieces)
 
     run(fork_server, session)

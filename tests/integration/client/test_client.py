@@ -393,7 +393,7 @@ def test_refusals_are_raised_with_the_text_of_the_server(server: Graphkin, nci: 
         nci.negatives(0, count=10**6)
     with pytest.raises(Conflict):
         [*nci.items(inchikey="LFQSCWFLJHTTHZ-UHFFFAOYSA-N")]
-    with pytest.raises(InvalidInput, match=r"(?s)no such column.*colour.*one of id, smiles"):
+    with pytest.raises(InvalidInput, match=r"(?s)no column of this name.*colour.*one of id, smiles"):
         [*nci.column("colour")]
     with pytest.raises(InvalidInput, match="columns: unknown"):
         nci.export(io.BytesIO(), "items", "csv", ids=[1], columns=["id"])

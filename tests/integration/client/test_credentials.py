@@ -108,7 +108,7 @@ def test_key_is_sent_and_never_shown(
     with connect(url) as server, pytest.raises(Unauthorized) as wrong:
         server.collections()
     monkeypatch.delenv("GRAPHKIN_API_KEY")
-    with connect(url) as server, pytest.raises(Unauthorized, match="asks for a key") as none:
+    with connect(url) as server, pytest.raises(Unauthorized, match="requires a key") as none:
         server.collections()
     text = f"{other.value!r} {other.value} {wrong.value} {none.value} {representation} {caplog.text}"
     assert secret not in text

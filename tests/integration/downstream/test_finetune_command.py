@@ -117,7 +117,7 @@ def test_tuning_minimizes_the_error(graphkin: Any, esol: Path, tmp_path: Path) -
 def test_targets_must_match_the_task(graphkin: Any, esol: Path, tmp_path: Path) -> None:
     training_options = ("--checkpoint", "none", "--output", tmp_path / "result.json")
     for targets, message in (
-        (("--targets", "Compound ID"), "does not hold labels"),
+        (("--targets", "Compound ID"), "does not hold class labels"),
         (("--task", "regression", "--targets", "Compound ID"), "does not hold numbers"),
     ):
         outcome = graphkin("finetune", "--csv", esol, *targets, *training_options)
@@ -292,9 +292,9 @@ def test_supervised_pretraining_alone(graphkin: Any, file: Path, shapes: Path, t
     ("data_options", "message"),
     [
         ((), "given: 3 seeds on 1 splits\n  expected: one run that trains it"),
-        (("--seeds", "0,1"), "there is not one encoder to save"),
+        (("--seeds", "0,1"), "one encoder cannot be saved"),
         (("--seeds", 0, "--save-encoder", "run"), "this folder holds a pre-training run"),
-        (("--seeds", 0, "--save-encoder", "else"), "holds something that is no run"),
+        (("--seeds", 0, "--save-encoder", "else"), "holds other files"),
     ],
 )
 def test_impossible_save_encoder_is_refused(
@@ -316,7 +316,7 @@ def test_save_encoder_is_refused_for_folds_and_frozen_encoders(
 ) -> None:
     nodes = ("--task", "nodes", "--edges", town[0], "--labels", town[1], "--checkpoint", node_checkpoint)
     frozen = ("--task", "graphs", "--tu", shapes, "--checkpoint", checkpoint, "--frozen", "--seeds", 0)
-    for data, arguments in ((nodes, "1 seeds on 10 splits"), (frozen, "one that stays as it is")):
+    for data, arguments in ((nodes, "1 seeds on 10 splits"), (frozen, "an encoder that is not trained")):
         outcome = graphkin("finetune", *data, "--save-encoder", tmp_path / "new", "--output", tmp_path / "result.json")
         assert (outcome.code, arguments in outcome.err) == (2, True), outcome.err
     assert not [*tmp_path.iterdir()]
@@ -368,16 +368,16 @@ def test_class_with_too_few_graphs_is_refused(graphkin: Any, write_tu: Any, tmp_
     [
         ({"csv": "nothing.csv"}, 3, "no such file"),
         ({"smiles-column": "structure"}, 2, "expected: one of nitrogen, smiles, oxygen"),
-        ({"targets": "toxic"}, 2, "no column toxic"),
+        ({"targets": "toxic"}, 2, "no column 'toxic'"),
         ({"dataset": "bace"}, 2, "no column Class"),
-        ({"checkpoint": "nowhere"}, 3, "no training run there"),
-        ({"checkpoint": "."}, 3, "no training run there"),
+        ({"checkpoint": "nowhere"}, 3, "holds no training run"),
+        ({"checkpoint": "."}, 3, "holds no training run"),
         ({"checkpoint": ".", "encoder": "gin"}, 2, "--encoder needs --checkpoint none"),
         ({"seeds": "0,x"}, 2, "such as 0,1,2"),
         ({"seeds": "1,1"}, 2, "such as 0,1,2"),
-        ({"lr": "-1"}, 2, "not a possible learning rate"),
+        ({"lr": "-1"}, 2, "invalid learning rate"),
         ({"lr": "1e30"}, 1, "diverged"),
-        ({"tune": "1", "dropout": "0.55"}, 2, "outside of what is tuned"),
+        ({"tune": "1", "dropout": "0.55"}, 2, "outside the range that is tuned"),
         ({"output": "nowhere/result.json"}, 2, "cannot write"),
         ({"encoder": "magic"}, 2, "gin, gcn or sage"),
     ],
@@ -421,7 +421,7 @@ sys.exit(run(sys.argv[1:]))
 """)
     command = [sys.executable, str(script), "finetune", "--csv", str(file), "--checkpoint", "none", "--output", "x"]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
-    hint = "pip install 'graphkin[trainer]', or '.[trainer]' in a clone"
+    hint = "pip install '.[trainer]' in a clone"
     assert (outcome.returncode, hint in outcome.stderr, "Traceback" in outcome.stderr) == (2, True, False)
 
 
@@ -502,13 +502,17 @@ def test_finetune_nodes_with_a_frozen_encoder(
     assert document["summary"]["accuracy"]["mean"] > 0.9
     assert "here: GIN after gcc, as it is, seeds 0 |" in outcome.out
     refused = graphkin(*command, "--checkpoint", "none")
-    assert (refused.code, "only a pre-trained encoder" in refused.err) == (2, True)
+    assert (refused.code, "needs a pre-trained encoder" in refused.err) == (2, True)
 
 
 def test_graphs_with_a_node_encoder_are_refused(graphkin: Any, shapes: Path, node_checkpoint: Path) -> None:
     command = ("finetune", "--task", "graphs", "--tu", shapes, "--checkpoint", node_checkpoint, "--output", "x.json")
     outcome = graphkin(*command)
-    assert (outcome.code, "one of nodes of big graphs" in outcome.err, "Traceback" in outcome.err) == (2, True, False)
+    assert (outcome.code, "trained on nodes of a network" in outcome.err, "Traceback" in outcome.err) == (
+        2,
+        True,
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -518,9 +522,9 @@ def test_graphs_with_a_node_encoder_are_refused(graphkin: Any, shapes: Path, nod
         ({"edges": "g.txt"}, 2, "--task nodes, --edges"),
         ({"edges": "g.txt", "labels": "l.txt", "tu": "x.zip"}, 2, "--task nodes, --edges"),
         ({"edges": "g.txt", "labels": "nothing"}, 3, "no such file"),
-        ({"edges": "l.txt", "labels": "l.txt"}, 2, "too few nodes for 10 folds"),
-        ({"edges": "g.txt", "labels": "l.txt"}, 2, "l.txt labels what is no node"),
-        ({"edges": "g.txt", "labels": "g.txt", "tune": 1}, 2, "nothing can be tuned"),
+        ({"edges": "l.txt", "labels": "l.txt"}, 2, "fewer nodes than there are folds"),
+        ({"edges": "g.txt", "labels": "l.txt"}, 2, "l.txt labels a node that"),
+        ({"edges": "g.txt", "labels": "g.txt", "tune": 1}, 2, "nothing to tune"),
     ],
 )
 def test_invalid_node_options_are_explained(

@@ -105,12 +105,12 @@ def test_searches_use_the_supplied_fingerprints(
         assert [np.float32(hit["similarity"]) for hit in answer["hits"]] == [expected[item] for item in best]
     another = graphkin("search", *PLACE, "CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC")
     assert another.code != 0
-    assert "came with its molecules" in another.err
+    assert "were ingested with the molecules" in another.err
     Path("asked.smi").write_text(f"{smiles} stored\n{'C' * 33} another\n")
     assert graphkin("search", *PLACE, "--file", "asked.smi", "--output", "hits.parquet").code == 0
     *hits, refused = pq.read_table("hits.parquet").to_pylist()
     assert [hit["id"] for hit in hits] == best
-    assert "came with its molecules" in refused["error"]
+    assert "were ingested with the molecules" in refused["error"]
     (verified,) = json.loads(graphkin("verify", *PLACE, "--json").out)
     assert verified["problems"] == []
     hexadecimal = graphkin("export", "fingerprints", *PLACE, "--format", "fps", "--output", "-").out.splitlines()
@@ -169,7 +169,7 @@ def test_supplied_fingerprints_need_a_table(tmp_path: Path) -> None:
     recipe = resolve(fingerprint={"name": "given", "bits": 8})
     with open_store(tmp_path / "store", create=True) as store:
         names_by_smiles = IngestOptions(read=ReadOptions(fingerprint_column="fp"), workers=1)
-        with pytest.raises(InvalidInput, match="in tables only"):
+        with pytest.raises(InvalidInput, match="only tables"):
             build(store, "c", [str(tmp_path / "a.smi")], recipe, names_by_smiles)
         with pytest.raises(InvalidInput, match="need each other"):
             build(store, "c", [str(tmp_path / "a.smi")], recipe, IngestOptions(workers=1))

@@ -102,7 +102,7 @@ def test_identical_finds_a_structure_among_many_equal_similarities(generation: C
     [
         ({}, InvalidInput, "one way"),
         ({"graph": "{}", "smiles": "C"}, InvalidInput, "one way"),
-        ({"smiles": "CCO"}, Conflict, "collections of graphs have no such structures"),
+        ({"smiles": "CCO"}, Conflict, "a collection of graphs has no structures in this notation"),
         ({"inchi": "InChI=1S/CH4/h1H4"}, Conflict, "graphs"),
         ({"graph": ""}, InvalidInput, "empty record"),
         ({"graph": "CCO"}, InvalidInput, "not JSON"),

@@ -98,7 +98,7 @@ def test_own_fingerprints_and_vectors_are_ingested_and_searched(
     unit = dense / np.linalg.norm(dense, axis=1, keepdims=True)
     cosines = unit @ unit[3]
     assert near["id"].tolist() == [row for row in np.argsort(-cosines) if cosines[row] > 0]
-    with pytest.raises(InvalidInput, match="nothing is ingested so"):
+    with pytest.raises(InvalidInput, match="there is no recipe for this kind and preset"):
         graphkin.ingest(tmp_path / "dense.npy", collection="c", kind="vectors", preset="paper", **ingest_options)
 
 

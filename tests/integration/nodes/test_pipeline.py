@@ -205,12 +205,12 @@ def test_recall_of_the_window_equals_an_ingest(generation: Callable[..., Generat
 
 
 def test_window_of_proximity_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="no window"):
+    with pytest.raises(InvalidInput, match="candidates exact with the kernel proximity"):
         resolve_nodes(kernel="proximity", candidates="window")
 
 
 def test_labels_for_only_some_files_are_refused(store: Store, write: Callable[..., str]) -> None:
     files = [write(KARATE, "a.edgelist"), write(KARATE, "b.edgelist")]
-    with pytest.raises(InvalidInput, match="for each file or for none"):
+    with pytest.raises(InvalidInput, match="differs from the number of files"):
         ingest(store, "n", files, resolve_nodes(), IngestOptions(labels=files[:1]))
     assert store.collections() == []

@@ -75,7 +75,7 @@ def test_figures_depend_on_the_seed(call: Any, tmp_path: Path) -> None:
 def test_impossible_reports_are_refused(call: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for outcome, message in (
-        (call("hops", collection="dots"), "not known here"),
+        (call("hops", collection="dots"), "not installed"),
         (call("hops", output=tmp_path / "file" / "below"), "cannot make the folder"),
     ):
         assert (outcome.code, message in outcome.err, "Traceback" in outcome.err) == (2, True, False), outcome.err

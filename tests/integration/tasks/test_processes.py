@@ -123,7 +123,7 @@ def test_concurrent_writer_of_a_lake_is_not_overwritten(mixed_files: list[str], 
         with LakeStore(url, create=True, cache=tmp_path / "cache") as other:
             MOLECULES.publish(other, "molecules")
 
-    with pytest.raises(StoreError, match="another writer has published this lake meanwhile") as error:
+    with pytest.raises(StoreError, match="another process published this lake first") as error:
         ingest(LocalRunner(stage, overtake), url, "c", mixed_files, CAPPED, OPTIONS)
     assert error.value.exit_code == 4
     lake = parse_manifest(ExportFolder(url).read("manifest.json"))

@@ -77,7 +77,7 @@ def test_run_is_the_same_bit_for_bit(
         assert outcome.code == 0, outcome.err
         requests = [line for _, line in proxy.requests]
         longer = graphkin(*source, 5, "--output", tmp_path / "longer")
-        assert (longer.code, "was not drawn" in longer.err) == (2, True)
+        assert (longer.code, "was not sampled" in longer.err) == (2, True)
     assert requests
     assert not [line for line in requests if "positives" in line]
     ends = [next((tmp_path / name).glob("step-*")) for name in ("server", "folder")]
@@ -126,7 +126,7 @@ def test_negatives_and_features_come_from_the_server(
         (Sampling.from_strategy("hgc-fo", seed=4, kind="node"), 1, "another policy"),  # k = 1
         (Sampling.from_strategy("hgc-ho", seed=4), 1, "another policy"),
         (Sampling.from_strategy("adam", seed=4), 1, "another policy"),
-        (FIRST, 2, "was not drawn"),
+        (FIRST, 2, "was not sampled"),
     ],
 )
 def test_unsuitable_epochs_are_refused(
@@ -149,9 +149,9 @@ def test_missing_epoch_is_reported_when_it_is_requested(url: str, epoch_folder: 
         url, "nci", FIRST, features, Cache(tmp_path / "cache", 2**30), epochs=EpochFolder(str(epoch_folder))
     ) as source:
         assert len(source.epoch(1).positives) == 400
-        with pytest.raises(InvalidInput, match="was not drawn"):
+        with pytest.raises(InvalidInput, match="was not sampled"):
             source.require(2)
-        with pytest.raises(InvalidInput, match="was not drawn"):
+        with pytest.raises(InvalidInput, match="was not sampled"):
             source.epoch(2)
 
 

@@ -99,7 +99,7 @@ def test_fetched_folder_has_the_same_positives(
     )
     assert trained.code == 0, trained.err
     other = graphkin(*("pretrain", "--offline", tmp_path / "folder", *SHORT, "--output", tmp_path / "no"))
-    assert (other.code, "fetched for something else" in other.err) == (2, True)
+    assert (other.code, "fetched for other settings" in other.err) == (2, True)
 
 
 def test_continued_run_keeps_its_second_generation(
@@ -125,7 +125,7 @@ def test_continued_run_keeps_its_second_generation(
         (("--positives", "window"), 2, "--beside NAME, a collection of the same items"),
         (("--positives", "window", "--beside", "nobody"), 3, "no collection 'nobody'"),
         (("--positives", "window", "--beside", "fewer"), 2, "do not hold the same items"),
-        (("--positives", "shuffled", "--strategy", "adam"), 2, "one with hgc"),
+        (("--positives", "shuffled", "--strategy", "adam"), 2, "a strategy with hgc"),
         (("--positives", "nearest"), 2, "--positives"),
     ],
 )

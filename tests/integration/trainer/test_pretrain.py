@@ -168,7 +168,7 @@ def test_damaged_checkpoints_and_graphs_without_atoms_are_refused(tmp_path: Path
     with pytest.raises(Damaged):
         pretrain(config, source_of(config, corpus), tmp_path / "run", resume=True)
     shapes = Corpus(**{**vars(corpus), "atom_type": np.full_like(corpus.atom_type, 119)})
-    with pytest.raises(Conflict, match="no atoms to predict"):
+    with pytest.raises(Conflict, match="no labels that could be masked"):
         pretrain(config, source_of(config, shapes), tmp_path / "other")
 
 

@@ -173,13 +173,13 @@ def test_run_keeps_its_generation(
     ("options", "arguments", "code", "message"),
     [
         ({"api": "http://127.0.0.1:9"}, (), 4, "graphkin serve"),
-        ({"api": "localhost:8000"}, (), 2, "not the URL of a server"),
+        ({"api": "localhost:8000"}, (), 2, "not the URL of a graphkin server"),
         ({"collection": "nobody"}, (), 3, "no collection 'nobody'"),
         ({}, ("--generation", "0" * 64), 3, "no such generation"),
         ({}, ("--offline", "fetched"), 2, "or --offline without"),
         ({}, ("--strategy", "magic"), 2, "expected: hgc-fo, "),
         ({}, ("--batch-size", 1), 2, "--batch-size"),
-        ({}, ("--strategy", "adam", "--mask-neighbors"), 2, "one with hgc"),
+        ({}, ("--strategy", "adam", "--mask-neighbors"), 2, "a strategy with hgc"),
     ],
 )
 def test_error_is_explained_and_leaves_nothing(
@@ -203,7 +203,7 @@ def test_missing_or_incomplete_source_is_refused(graphkin: Any, place: tuple[str
 
 @pytest.mark.parametrize(
     ("collection", "strategy", "message"),
-    [("dots", "hgc-fo", "nothing is learned from items of this kind"), ("many", "hgc-adam-fo", "nothing to mask")],
+    [("dots", "hgc-fo", "no encoder can be trained on items of this kind"), ("many", "hgc-adam-fo", "nothing to mask")],
 )
 def test_unsuitable_kinds_of_items_are_refused(pretrain: Any, collection: str, strategy: str, message: str) -> None:
     outcome = pretrain(*SHORT, "--strategy", strategy, collection=collection)
@@ -213,7 +213,7 @@ def test_unsuitable_kinds_of_items_are_refused(pretrain: Any, collection: str, s
 def test_cuda_without_a_gpu_is_refused(pretrain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     outcome = pretrain(*SHORT, "--device", "cuda")
-    assert (outcome.code, "torch finds no GPU" in outcome.err) == (2, True)
+    assert (outcome.code, "PyTorch finds no NVIDIA GPU" in outcome.err) == (2, True)
 
 
 @pytest.mark.parametrize("resume", [(), ("--resume",)])
@@ -283,14 +283,14 @@ def test_unsuitable_offline_folders_are_refused(graphkin: Any, offline_folder: P
         return outcome.code, outcome.err
 
     for options, code, message in [
-        (("--seed", 1), 2, "fetched for something else"),
+        (("--seed", 1), 2, "fetched for other settings"),
         (("--batch-size", 400, "--max-steps", 3), 2, "this epoch was not fetched"),  # Three epochs of one step.
-        (("--mask-neighbors",), 2, "does not know the edges"),
+        (("--mask-neighbors",), 2, "has no edges"),
     ]:
         arguments = refusal(*options)
         assert (arguments[0], message in arguments[1]) == (code, True)
     nowhere = refusal(folder=tmp_path / "nowhere")
-    assert (nowhere[0], "no offline folder" in nowhere[1]) == (3, True)
+    assert (nowhere[0], "not written by `graphkin fetch`" in nowhere[1]) == (3, True)
     (offline_folder / "corpus.npz").write_bytes((offline_folder / "corpus.npz").read_bytes()[:-100])
     damaged = refusal()
     assert (damaged[0], "corpus.npz is damaged" in damaged[1]) == (4, True)
@@ -314,7 +314,7 @@ def test_settings_reach_the_samples_and_the_run(graphkin: Any, url: str, tmp_pat
 
     train = ("pretrain", "--offline", tmp_path / "fetched", *strategy, *settings, "--max-steps", 2)
     second = graphkin(*train, "--set", "k=3", "--output", tmp_path / "other")
-    assert (second.code, "fetched for something else" in second.err) == (2, True)
+    assert (second.code, "fetched for other settings" in second.err) == (2, True)
     repeated = graphkin(*train, "--set", "temperature=0.2", "--output", tmp_path / "run")
     assert repeated.code == 0
     message = read_run(tmp_path / "run")["config"]

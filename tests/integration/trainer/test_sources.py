@@ -250,7 +250,7 @@ def test_epochs_that_were_not_fetched_are_refused(offline_folder: Path) -> None:
 
 
 def test_missing_offline_folder_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no offline folder"):
+    with pytest.raises(NotFound, match="not written by `graphkin fetch`"):
         OfflineSource(tmp_path, Sampling.from_strategy("hgc-fo"))
 
 

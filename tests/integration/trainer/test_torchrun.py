@@ -62,4 +62,4 @@ def test_error_of_the_first_process_ends_all(url: str, tmp_path: Path) -> None:
     place = ("--api", url, "--collection", "nci", "--cache-dir", tmp_path / "cache", "--output", tmp_path)
     process = graphkin(tmp_path, TORCHRUN, *place, "--strategy", "hgc-fo")
     assert process.returncode != 0
-    assert "this folder holds something that is no run" in process.stderr
+    assert "this folder holds other files" in process.stderr

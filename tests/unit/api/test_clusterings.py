@@ -129,6 +129,6 @@ def test_what_nobody_waits_for_is_given_up(computing: Computing, molecules: Gene
         threading.Timer(0.05, computing.go.set).start()
         all_of_them.close()
     computing.go.set()
-    with pytest.raises(StoreBusy, match="given up"):
+    with pytest.raises(StoreBusy, match="was stopped"):
         job.future.result()
     all_of_them.close()

@@ -22,7 +22,7 @@ def test_a_cursor_comes_back() -> None:
     ],
 )
 def test_nothing_else_is_a_cursor(text: str) -> None:
-    with pytest.raises(BadRequest, match="not a cursor"):
+    with pytest.raises(BadRequest, match="the cursor is malformed"):
         Cursor.decode(text)
 
 

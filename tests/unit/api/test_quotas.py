@@ -95,7 +95,7 @@ def test_heavy_work_at_once_is_bounded_over_all_servers(two: tuple[Quotas, Quota
         for each in two:
             stack.enter_context(each.admit({}, mine, heavy=True))
         for each in two:
-            with pytest.raises(TooManyRequests, match="heavy work"):
+            with pytest.raises(TooManyRequests, match="too many demanding requests"):
                 asked(each, mine, heavy=True)
             assert asked(each, mine) == {}
         asked(two[0], others, heavy=True)
@@ -117,7 +117,7 @@ def test_users_of_a_key_are_counted_apart(two: tuple[Quotas, Quotas], clock: Clo
     clock.seconds = BEGIN + 180
     with two[0].admit({}, ann, heavy=True):
         asked(two[1], bob, heavy=True)
-        with pytest.raises(TooManyRequests, match="heavy work"):
+        with pytest.raises(TooManyRequests, match="too many demanding requests"):
             asked(two[1], ann, heavy=True)
     clock.seconds = BEGIN + 240
     asked(two[1], ann, heavy=True)

@@ -91,7 +91,7 @@ def test_default_min_similarity_is_at_least_the_stored_threshold(generation: Cal
 
 
 def test_similarity_bounds_without_possible_pairs_are_refused(chains: Generation) -> None:
-    with pytest.raises(InvalidInput, match="no pair can have such a similarity") as error:
+    with pytest.raises(InvalidInput, match="range of similarities is empty") as error:
         rank_cliffs(chains, CliffRanking(property="molwt", max_similarity=0.6))
     assert "0.7" in cast(str, error.value.hint)
     with pytest.raises(InvalidInput):

@@ -190,7 +190,7 @@ def test_formats_other_than_graphml_refuse_a_query(generation: Generation, forma
 
 
 def test_unknown_edge_format_is_refused(generation: Generation) -> None:
-    with pytest.raises(InvalidInput, match=r"(?s)edges are not exported.*sdf.*one of csv, parquet, arrow, graphml"):
+    with pytest.raises(InvalidInput, match=r"(?s)edges cannot be exported.*sdf.*one of csv, parquet, arrow, graphml"):
         export_edges(generation, "sdf")  # type: ignore[arg-type]
 
 

@@ -66,7 +66,7 @@ def test_more_items_than_ids_are_refused(
     """Records of the same item share an id."""
     monkeypatch.setattr(items_module, "MAX_ID", 1)
     _finish(parser, chunk(["CCO", "C", "OCC"]))
-    with pytest.raises(InvalidInput, match="cannot have so many items"):
+    with pytest.raises(InvalidInput, match="too many different items"):
         _finish(parser, chunk(["CCO", "C", "N"]))
 
 

@@ -50,5 +50,5 @@ def test_task_is_finished_once_its_result_is_saved(job: Job) -> None:
 
 @pytest.mark.parametrize("wrong", [{"rows": 5000}, {"block": 0}, {"columns": -1}])
 def test_invalid_sizes_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match="not a possible size"):
+    with pytest.raises(InvalidInput, match=r"invalid (size|number of rows)"):
         Sizes(**wrong)

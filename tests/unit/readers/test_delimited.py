@@ -54,8 +54,8 @@ def test_unnamed_columns_are_named_by_position(read: Callable) -> None:
         (b"structure,id\nC,1\n", {}, "no column 'smiles'"),
         (b"structure,id\nC,1\n", {}, "one of structure, id"),
         (b"smiles,id\nC,1\n", {"name_column": "nombre"}, "no column 'nombre'"),
-        (b"Smiles,SMILES\nC,C\n", {}, "several columns named 'smiles' but for their case"),
-        (b"smiles,a,a\nC,1,2\n", {}, "several columns named 'a'"),
+        (b"Smiles,SMILES\nC,C\n", {}, "several columns that match 'smiles' in another case"),
+        (b"smiles,a,a\nC,1,2\n", {}, "several columns with the same name\n  given: a\n"),
         (b"\nC\n", {}, "a header line that names the columns"),
         (b"smi\xffles\nC\n", {}, "is not UTF-8"),
         (b"smi\0les\nC\n", {}, "contains a NUL byte"),
@@ -180,8 +180,8 @@ def test_header_of_many_columns_is_read_in_one_pass(read: Callable) -> None:
     for header, message in (
         (f"smiles,{names},x", "too many columns"),
         (f"{names}", "no column 'smiles'"),
-        (f"smiles,{names.replace('c9998', 'c0')}", "several columns named 'c0'"),
-        (f"smiles,{'x' * 5000},{'x' * 5000}", "several columns named 'x"),
+        (f"smiles,{names.replace('c9998', 'c0')}", "several columns with the same name\n  given: c0\n"),
+        (f"smiles,{'x' * 5000},{'x' * 5000}", "several columns with the same name\n  given: x"),
     ):
         with pytest.raises(InvalidInput, match=message) as failure:
             read("a.csv", f"{header}\n".encode())
@@ -228,7 +228,7 @@ def test_explicit_delimiter_wins(read: Callable) -> None:
     [
         ("structure;note", r"(?s)one of structure, note \(cells are separated by a semicolon\).*--smiles-column"),
         ("structure", r"one of structure \(cells are separated by a comma\)"),
-        ("x\tCanonical SMILES", r"(?s)separated by a tab\).*is it --smiles-column 'Canonical SMILES'\?"),
+        ("x\tCanonical SMILES", r"(?s)separated by a tab\).*did you mean --smiles-column 'Canonical SMILES'\?"),
         ("a b", "separated by a space"),
     ],
 )

@@ -121,7 +121,7 @@ def test_malformed_graph_rejects_only_itself(read_graphs: Callable[..., Any], gr
     ],
 )
 def test_invalid_graphml_is_refused(read_graphs: Callable[..., Any], data: bytes) -> None:
-    with pytest.raises(InvalidInput, match=r"g\.graphml is no GraphML"):
+    with pytest.raises(InvalidInput, match=r"g\.graphml is not GraphML"):
         read_graphs("g.graphml", data)
 
 

@@ -100,15 +100,15 @@ def test_standard_input_is_read() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "reason"),
     [
-        ("-", {}, "needs a format"),
+        ("-", {}, "format of standard input is unknown"),
         ("-", {"format": "tu"}, "folder or a zip"),
-        ("g.smi", {}, "does not tell its format"),
-        ("g.jsonl", {"format": "smi"}, "no such input format"),
+        ("g.smi", {}, "cannot be told from its name"),
+        ("g.jsonl", {"format": "smi"}, "this format is not accepted here"),
         ("absent.jsonl", {}, "cannot open"),
         ("empty.jsonl", {}, "is empty"),
         ("bom.jsonl", {}, "is empty"),
-        (".", {"format": "jsonl"}, "a folder is read in TUDataset's layout"),
-        (".", {"format": "graphml"}, "a folder is read in TUDataset's layout"),
+        (".", {"format": "jsonl"}, "a folder is read only in the TUDataset layout"),
+        (".", {"format": "graphml"}, "a folder is read only in the TUDataset layout"),
     ],
 )
 def test_invalid_sources_are_refused(

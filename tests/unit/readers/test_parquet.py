@@ -101,12 +101,16 @@ def test_empty_table_has_no_rows(read: Callable) -> None:
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (b"PAR1 not really", {}, "is not a Parquet file"),
-        (parquet({"smiles": ["C"]})[:-9], {}, "is not a Parquet file"),
+        (b"PAR1 not really", {}, "is not a valid Parquet file"),
+        (parquet({"smiles": ["C"]})[:-9], {}, "is not a valid Parquet file"),
         (parquet({"structure": ["C"]}), {}, "one of structure"),
         (parquet({"smiles": ["C"]}), {"name_column": "id"}, "no column 'id'"),
         (parquet({"smiles": [1]}), {}, "does not hold SMILES"),
-        (parquet(pa.Table.from_arrays([pa.array(["C"])] * 3, ["smiles", "a", "a"])), {}, "several columns named 'a'"),
+        (
+            parquet(pa.Table.from_arrays([pa.array(["C"])] * 3, ["smiles", "a", "a"])),
+            {},
+            "several columns with the same name\n  given: a\n",
+        ),
     ],
 )
 def test_invalid_files_are_refused(write: Callable, content: bytes, options: dict, message: str) -> None:

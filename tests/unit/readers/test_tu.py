@@ -203,7 +203,7 @@ def test_graphs_without_nodes_are_rejected(graph_rows: Callable[..., Any], folde
 
 
 DAMAGED: list[tuple[Files, str]] = [
-    ({"A": TWO["A"]}, "has no T_graph_indicator.txt"),
+    ({"A": TWO["A"]}, "T_graph_indicator.txt is missing"),
     ({**TWO, "graph_indicator": ""}, "graph_indicator.txt is damaged: it names no graph"),
     ({**TWO, "graph_indicator": "0\n1\n1\n1\n1\n"}, "or one below 1"),
     ({**TWO, "graph_indicator": "1\n1\nx\n2\n2\n"}, "something else than whole numbers"),
@@ -243,7 +243,7 @@ def test_source_without_graphs_is_refused(
     graph_rows: Callable[..., Any], folder: Callable[..., str], archive: Callable[..., str]
 ) -> None:
     for path in (folder({}), archive({}), archive({"B": "1"})):
-        with pytest.raises(InvalidInput, match="holds no graphs in the layout of TUDataset"):
+        with pytest.raises(InvalidInput, match="holds no graphs in the TUDataset layout"):
             graph_rows(path)
 
 

@@ -43,7 +43,7 @@ def test_file_system_error_keeps_its_reason(tmp_path: Path, monkeypatch: pytest.
 def test_unknown_file_system_is_refused() -> None:
     with pytest.raises(UnknownFileSystem, match="nowhere"):
         Location("nowhere://user:secret@host/folder")
-    with pytest.raises(InvalidInput, match=r"this file system is not known here: .*nowhere") as error:
+    with pytest.raises(InvalidInput, match=r"this kind of URL cannot be opened: .*nowhere") as error:
         ExportFolder("nowhere://user:secret@host/folder")
     assert error.value.given == "nowhere://host/folder"
 

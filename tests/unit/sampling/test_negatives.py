@@ -77,5 +77,5 @@ def test_more_negatives_than_eligible_vertices_are_refused(toy_sampler, graph_of
 
 @pytest.mark.parametrize("first", [-1, 2**32])
 def test_batch_number_out_of_range_is_refused(toy_sampler, first):
-    with pytest.raises(InvalidInput, match="batch out of range"):
+    with pytest.raises(InvalidInput, match="batch is out of range"):
         toy_sampler.negatives(0, 0, first, 1, 1)

@@ -261,7 +261,7 @@ def test_close_stops_the_build(cache_of, random_graph, entries):
     closer = threading.Thread(target=cache.close)
     closer.start()
     detail = ""
-    while "shutting down" not in detail:
+    while "stopping" not in detail:
         with pytest.raises(StoreBusy) as busy:
             cache.build(sampler, "g", SIZE, Policy.from_name("random_walk", k=1), 0, 0)
         detail = busy.value.detail

@@ -56,7 +56,7 @@ def test_create_makes_parents_and_opens_an_existing_store(tmp_path: Path, publis
 def test_foreign_folder_is_refused(folder: Path, create: bool) -> None:
     folder.mkdir()
     (folder / "thesis.tex").write_text("precious")
-    with pytest.raises(StoreFormat, match="no graphkin store"):
+    with pytest.raises(StoreFormat, match="not a graphkin store"):
         open_store(folder, create=create)
     assert [entry.name for entry in folder.iterdir()] == ["thesis.tex"]
 

@@ -96,9 +96,9 @@ def test_damaged_keys_raise_store_damaged(keys: Keys, file: Path, how: str) -> N
     [
         (
             1,
-            r"an older graphkin\n.*schema version 1\n.*schema version 2\n.*move keys\.sqlite away",
+            r"an older version of graphkin\n.*schema version 1\n.*schema version 2\n.*move keys\.sqlite away",
         ),
-        (3, r"a newer graphkin\n.*schema version 3\n.*schema version 2\n.*upgrade graphkin"),
+        (3, r"a newer version of graphkin\n.*schema version 3\n.*schema version 2\n.*upgrade graphkin"),
     ],
 )
 def test_keys_of_another_version_are_refused(keys: Keys, file: Path, version: int, error: str) -> None:

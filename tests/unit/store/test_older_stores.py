@@ -21,16 +21,16 @@ CATALOG = Path(__file__).parents[2] / "stores" / "version-3" / "catalog.sqlite"
 """The catalog of a store of the schema and the format that graphkin 0.1 wrote."""
 
 SCHEMA_ERROR = """\
-error: the store was written by an older graphkin
+error: the store was written by an older version of graphkin
   given: schema version 3
   expected: schema version 5
   hint: ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for schema version 3)
 """
 FORMAT_ERROR = """\
-error: the generation was written in a format that this graphkin does not read
+error: the generation was written in a format that this version of graphkin does not read
   given: format 1
   expected: format 2
-  hint: ingest again, into a new store, or open it with the graphkin that wrote it (0.1 for format 1)
+  hint: open the store with the version of graphkin that wrote it (0.1 for format 1), or ingest again into a new store
 """
 
 
@@ -43,7 +43,7 @@ def older(folder: Path) -> Path:
 
 @pytest.mark.parametrize("create", [False, True])
 def test_store_of_schema_version_3_is_refused_unchanged(older: Path, create: bool) -> None:
-    with pytest.raises(StoreFormat, match="an older graphkin") as error:
+    with pytest.raises(StoreFormat, match="an older version of graphkin") as error:
         open_store(older, create=create)
     assert not isinstance(error.value, StoreDamaged)
     assert [path.name for path in older.iterdir()] == [CATALOG.name]

@@ -143,7 +143,7 @@ def test_sealed_text_that_is_not_a_manifest_is_damage(
     with edit_catalog(folder) as catalog:
         catalog.execute("UPDATE generations SET manifest = 'x' WHERE collection = 'd'")
     assert store.collections() == listing
-    with pytest.raises(StoreDamaged, match="a manifest cannot be read"):
+    with pytest.raises(StoreDamaged, match="a manifest is not valid"):
         store.open("d")
 
 

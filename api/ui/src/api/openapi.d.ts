@@ -12,7 +12,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Neighbors
+         * List the neighbors of an item
          * @description The stored neighbors of an item that pass the filters and contain the substructure, most similar first.
          *
          *     `capped` is true if the top-k limit truncated pairs of this item. Searches have no such limit.
@@ -34,7 +34,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Positives
+         * Sample the positives of an anchor
          * @description The positives of one anchor, each with the reason for it: its similarity, its visits, and its path.
          */
         get: operations["positives"];
@@ -56,7 +56,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Positives Batch
+         * Sample the positives of many anchors
          * @description The positive sets of many anchors, in the order of the request. They equal those of single requests.
          */
         post: operations["positives_batch"];
@@ -76,7 +76,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Search
+         * Search for similar items
          * @description The items of the whole collection that are most similar to a structure.
          *
          *     The search is exact, and has neither a threshold nor a top-k limit. Filters and a substructure restrict it to some
@@ -98,7 +98,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Item
+         * Get an item
          * @description One item.
          */
         get: operations["item"];
@@ -118,7 +118,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Items
+         * List items or look one up
          * @description All items, or the items with a certain SMILES, name or InChIKey, sorted by id. The list may be empty.
          */
         get: operations["items"];
@@ -140,7 +140,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Query
+         * Filter and sort items
          * @description The items of the whole collection that pass all filters, in the requested order, and their number.
          *
          *     Filters are ranges of numbers, values, and parts of texts. Names and texts are compared without regard to case.
@@ -167,7 +167,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Collections
+         * List collections
          * @description The collections that the key of the request may read, sorted by name, each with its current generation.
          */
         get: operations["collections"];
@@ -187,7 +187,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Collection
+         * Get a collection
          * @description The provenance of one generation, and the ids of all generations, oldest first.
          */
         get: operations["collection"];
@@ -207,7 +207,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Positives Epoch
+         * Sample the positives of an epoch
          * @description The positive sets of all anchors in one epoch, sorted by anchor.
          *
          *     The first request samples and caches them. Until they are ready, the status is 503. A response is complete only if
@@ -231,7 +231,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Negatives
+         * Sample negatives
          * @description The shared negatives of an epoch, one row per batch.
          *
          *     The items of a batch are distinct. Items are sampled with a probability proportional to degree^0.75, so items
@@ -256,7 +256,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Search Batch
+         * Search for many structures
          * @description Searches for many structures. The rows are in the order of the request, with the same hits as single searches.
          *
          *     The row of a structure that cannot be read, or of a name that no item has, holds an error.
@@ -276,7 +276,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Subgraph
+         * Get the neighborhood of an item
          * @description The neighborhood of an item: nodes sorted by hop, similarity and id, and their edges, most similar first.
          */
         get: operations["subgraph"];
@@ -296,7 +296,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Hops
+         * Measure similarity by distance
          * @description The similarity of items as a function of the number of edges between them.
          *
          *     Random items, the targets, are each compared with at most 50 random items at every distance.
@@ -318,7 +318,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Path
+         * Find a path between two items
          * @description A shortest path between two items. Of several shortest paths, it is one with the largest minimum similarity.
          *
          *     `path` is null if the items are more than `max_hops` edges apart.
@@ -340,7 +340,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Components
+         * List connected components
          * @description The connected components of the similarity graph at a threshold, the largest first, then by id.
          *
          *     The id of a component is the lowest id of its members. The medoid is the member with the largest sum of stored
@@ -363,7 +363,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Component
+         * Get a connected component
          * @description One component, its members sorted by id, and the parts into which it splits.
          *
          *     A component splits if the threshold rises above the smallest similarity that it needs to be connected. `children`
@@ -387,7 +387,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Clusters
+         * List clusters
          * @description The clusters of all items, the largest first.
          *
          *     The method of Taylor and Butina makes a cluster of the item with the most neighbors and of these neighbors, and then
@@ -411,7 +411,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Cluster
+         * Get a cluster and its members
          * @description One cluster and its members: the center first, then the others by id.
          */
         get: operations["cluster"];
@@ -431,7 +431,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Item Cluster
+         * Get the cluster of an item
          * @description The cluster of one item.
          */
         get: operations["item_cluster"];
@@ -451,7 +451,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Mcs
+         * Find the common substructure of a cluster
          * @description The maximum common substructure (MCS) of the members of a cluster, found within 2 s.
          *
          *     In a cluster of more than 100 members, only the center and 99 evenly spaced other members are compared.
@@ -473,7 +473,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Mcs Depiction
+         * Draw the common substructure of a cluster
          * @description A depiction of the maximum common substructure as SVG, with open bonds to the other atoms of the center.
          */
         get: operations["mcs_depiction"];
@@ -493,7 +493,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Cliffs
+         * List activity cliffs
          * @description Activity cliffs: pairs of stored neighbors whose items differ in a property.
          *
          *     Both items have the property, pass the filters and contain the substructure. By default, pairs have a similarity of
@@ -517,7 +517,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Map
+         * Map a collection
          * @description The position of each item on a map of the collection, sorted by id.
          *
          *     The map is a layout of the spanning forest of the similarity graph. Items without neighbors lie below it. `property`
@@ -543,7 +543,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Pick
+         * Pick diverse items
          * @description A diverse subset of a collection, or of the items that a query selects.
          *
          *     All similarities are exact, so `count` times the number of items may be at most 1,000,000,000. The same items always
@@ -564,7 +564,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Depiction
+         * Draw an item
          * @description A depiction of an item as SVG: a molecule, a small graph, or a summary of a large graph.
          *
          *     `highlight` and `highlight_smiles` compare a molecule with another one by their largest connected common
@@ -589,7 +589,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Structure Depiction
+         * Draw a structure
          * @description A depiction of any structure as SVG, standardized as in the collection. It can be compared as an item can.
          */
         get: operations["structure_depiction"];
@@ -609,7 +609,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Structure
+         * Standardize a structure
          * @description The canonical SMILES of a structure, standardized as in the collection, and the id of the item with this SMILES.
          *
          *     `id` is null if the collection has no such item.
@@ -631,7 +631,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export
+         * Export a collection
          * @description All items, edges, links or fingerprints, or a range of them.
          *
          *     `columns` selects columns of items, and `min_similarity` selects edges. An export of edges has the header
@@ -644,7 +644,7 @@ export interface paths {
         get: operations["export"];
         put?: never;
         /**
-         * Export Selection
+         * Export selected items
          * @description Selected items, their fingerprints, or the edges or links between them.
          *
          *     The selection is a list of ids, the items that pass a query, or both. Items keep the order of the selection. With
@@ -665,7 +665,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Rejections
+         * List rejected records
          * @description The rejected records in input order, each with its position, its text (up to 4,096 characters) and the reason.
          */
         get: operations["rejections"];
@@ -685,7 +685,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Reports
+         * List reports
          * @description The reports of a generation, sorted by name. The list is empty if the server has no folder of reports.
          */
         get: operations["reports"];
@@ -705,7 +705,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Report Charts
+         * Get the charts of a report
          * @description The charts of a report.
          */
         get: operations["report_charts"];
@@ -725,7 +725,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Livez
+         * Check that the server responds
          * @description The server process responds.
          */
         get: operations["livez"];
@@ -745,7 +745,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Readyz
+         * Check that the server is ready
          * @description The server can process requests: the store is readable, kernels are compiled, and the sampler has its graph.
          *
          *     The server stays ready if a collection is damaged. `GET /v1/collections` and /metrics report the damage.
@@ -767,7 +767,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Metrics
+         * Read the metrics of the server
          * @description The metrics of all server processes, such as request counts and latencies, in the text format of Prometheus.
          */
         get: operations["metrics"];
@@ -791,9 +791,17 @@ export interface components {
          *     collection.
          */
         Chosen: {
-            /** Stored */
+            /**
+             * Stored
+             * @description The stored threshold of the collection.
+             * @example 0.4
+             */
             stored: number;
-            /** Largest */
+            /**
+             * Largest
+             * @description Number of items of the largest cluster at the stored threshold.
+             * @example 812
+             */
             largest: number;
         };
         /**
@@ -804,15 +812,35 @@ export interface components {
          *     is the difference divided by (1 - similarity), null if the similarity is 1.
          */
         Cliff: {
-            /** A */
+            /**
+             * A
+             * @description Id of one item; a < b.
+             * @example 17
+             */
             a: number;
-            /** B */
+            /**
+             * B
+             * @description Id of the other item.
+             * @example 42
+             */
             b: number;
-            /** Similarity */
+            /**
+             * Similarity
+             * @description Similarity, from 0 to 1.
+             * @example 0.72
+             */
             similarity: number;
-            /** Difference */
+            /**
+             * Difference
+             * @description Absolute difference of the property, in its units.
+             * @example 1.9
+             */
             difference: number;
-            /** Sali */
+            /**
+             * Sali
+             * @description The difference divided by (1 - similarity); null if the similarity is 1.
+             * @example 4.2
+             */
             sali: number | null;
         };
         /**
@@ -828,21 +856,41 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Pairs */
+            /**
+             * Pairs
+             * @description Pairs of this page, in the requested order.
+             */
             pairs: components["schemas"]["Cliff"][];
-            /** Items */
+            /**
+             * Items
+             * @description Items of the pairs of this page, by id.
+             */
             items: components["schemas"]["Item"][];
-            /** Total */
+            /**
+             * Total
+             * @description Number of all pairs. Pages hold the first 100,000 of them.
+             * @example 128
+             */
             total: number;
-            /** Identical */
+            /**
+             * Identical
+             * @description Number of pairs with identical fingerprints that meet the other conditions.
+             * @example 2
+             */
             identical: number;
-            /** Truncated */
+            /**
+             * Truncated
+             * @description Truncated pairs of the collection, which cannot appear as cliffs; null if not counted.
+             * @example 0
+             */
             truncated: number | null;
             /**
              * Next Cursor
              * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
              */
             next_cursor: string | null;
         };
@@ -855,12 +903,25 @@ export interface components {
          *     scaffold. `range` is null unless the request names a property.
          */
         Cluster: {
-            /** Id */
+            /**
+             * Id
+             * @description Rank of the cluster by size: the largest has id 1.
+             * @example 17
+             */
             id: number;
-            /** Size */
+            /**
+             * Size
+             * @description Number of members.
+             * @example 24
+             */
             size: number;
-            /** Centre */
+            /**
+             * Centre
+             * @description Id of the center: an item that is typical of the cluster.
+             * @example 0
+             */
             centre: number;
+            /** @description Values of the requested property; null unless the request names one. */
             range: components["schemas"]["Range"] | null;
         };
         /**
@@ -873,22 +934,35 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
             /**
              * Method
+             * @description Clustering method.
+             * @example butina
              * @enum {string}
              */
             method: "butina" | "scaffold" | "single";
-            /** Threshold */
+            /**
+             * Threshold
+             * @description Smallest similarity of neighbors; null for scaffolds.
+             * @example 0.6
+             */
             threshold: number | null;
+            /** @description Why the server selected this threshold; null if the request set it. */
             chosen: components["schemas"]["Chosen"] | null;
+            /** @description The cluster. */
             cluster: components["schemas"]["Cluster"];
-            /** Items */
+            /**
+             * Items
+             * @description Members of this page: the center first, then the others by id.
+             */
             items: components["schemas"]["Item"][];
             /**
              * Next Cursor
              * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
              */
             next_cursor: string | null;
         };
@@ -904,28 +978,52 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
             /**
              * Method
+             * @description Clustering method.
+             * @example butina
              * @enum {string}
              */
             method: "butina" | "scaffold" | "single";
-            /** Threshold */
+            /**
+             * Threshold
+             * @description Smallest similarity of neighbors; null for scaffolds.
+             * @example 0.6
+             */
             threshold: number | null;
+            /** @description Why the server selected this threshold; null if the request set it. */
             chosen: components["schemas"]["Chosen"] | null;
-            /** Clusters */
+            /**
+             * Clusters
+             * @description Clusters of this page, largest first.
+             */
             clusters: components["schemas"]["Cluster"][];
-            /** Items */
+            /**
+             * Items
+             * @description Centers of the clusters of this page, by id.
+             */
             items: components["schemas"]["Item"][];
-            /** Total */
+            /**
+             * Total
+             * @description Number of all entries, on this page and the others.
+             * @example 128
+             */
             total: number;
-            /** Singletons */
+            /**
+             * Singletons
+             * @description Number of clusters of one item.
+             * @example 61
+             */
             singletons: number;
+            /** @description Histogram of cluster sizes, in bins of 1, 2 to 3, 4 to 7 and so on. */
             sizes: components["schemas"]["Histogram"];
             /**
              * Next Cursor
              * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
              */
             next_cursor: string | null;
         };
@@ -941,17 +1039,36 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Name */
+            /**
+             * Name
+             * @description Name.
+             * @example nci
+             */
             name: string;
-            /** Kind */
+            /**
+             * Kind
+             * @description Kind of the items.
+             * @example molecule
+             */
             kind: string;
-            /** Generations */
+            /**
+             * Generations
+             * @description Ids of all published generations, oldest first.
+             * @example [
+             *       "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78"
+             *     ]
+             */
             generations: string[];
+            /** @description Manifest of the generation. */
             manifest: components["schemas"]["Manifest"];
+            /** @description The latest run that produced this generation again; null if there is none. */
             rerun: components["schemas"]["Rerun"] | null;
+            /** @description Histograms of the degrees of items and of the similarities of edges. */
             histograms: components["schemas"]["Histograms"];
+            /** @description Known damage of the generation; null if there is none. */
             damaged: components["schemas"]["Damage"] | null;
         };
         /**
@@ -962,21 +1079,43 @@ export interface components {
          *     the generation, null if there is none.
          */
         CollectionSummary: {
-            /** Name */
+            /**
+             * Name
+             * @description Name.
+             * @example nci
+             */
             name: string;
-            /** Kind */
+            /**
+             * Kind
+             * @description Kind of the items.
+             * @example molecule
+             */
             kind: string;
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Items */
+            /**
+             * Items
+             * @description Number of items.
+             * @example 2000
+             */
             items: number;
-            /** Edges */
+            /**
+             * Edges
+             * @description Number of edges.
+             * @example 21450
+             */
             edges: number;
-            /** Published At */
+            /**
+             * Published At
+             * @description Time of publication in UTC (ISO 8601).
+             * @example 2026-11-27T08:00:00Z
+             */
             published_at: string;
+            /** @description Known damage of the generation; null if there is none. */
             damaged: components["schemas"]["Damage"] | null;
         };
         /**
@@ -984,7 +1123,10 @@ export interface components {
          * @description All collections that the key of the request gives access to, by name.
          */
         Collections: {
-            /** Collections */
+            /**
+             * Collections
+             * @description Collections by name.
+             */
             collections: components["schemas"]["CollectionSummary"][];
         };
         /**
@@ -996,15 +1138,35 @@ export interface components {
          *     100 characters. Empty cells are not counted.
          */
         ColumnValues: {
-            /** Numbers */
+            /**
+             * Numbers
+             * @description Number of plain numbers.
+             * @example 1994
+             */
             numbers: number;
-            /** Missing */
+            /**
+             * Missing
+             * @description Number of missing markers, such as `n/a`.
+             * @example 4
+             */
             missing: number;
-            /** Censored */
+            /**
+             * Censored
+             * @description Number of censored numbers, such as `>10000`.
+             * @example 2
+             */
             censored: number;
-            /** Texts */
+            /**
+             * Texts
+             * @description Number of other texts.
+             * @example 0
+             */
             texts: number;
-            /** Example */
+            /**
+             * Example
+             * @description The first text that is neither a number nor a missing marker, cut to 100 characters.
+             * @example see note
+             */
             example?: string | null;
         };
         /**
@@ -1016,13 +1178,29 @@ export interface components {
          *     connected, null for a component of one item.
          */
         Component: {
-            /** Id */
+            /**
+             * Id
+             * @description Lowest id of its members.
+             * @example 0
+             */
             id: number;
-            /** Size */
+            /**
+             * Size
+             * @description Number of members.
+             * @example 24
+             */
             size: number;
-            /** Medoid */
+            /**
+             * Medoid
+             * @description Id of the member with the largest sum of stored similarities within the component.
+             * @example 21
+             */
             medoid: number;
-            /** Similarity */
+            /**
+             * Similarity
+             * @description Highest threshold at which the component stays connected; null for one item.
+             * @example 0.72
+             */
             similarity: number | null;
         };
         /**
@@ -1037,20 +1215,36 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
+            /** @description The component. */
             component: components["schemas"]["Component"];
-            /** Items */
+            /**
+             * Items
+             * @description Members of this page, by id.
+             */
             items: components["schemas"]["Item"][];
-            /** Children */
+            /**
+             * Children
+             * @description Components that the component splits into just above its similarity, largest first, at most 1,000.
+             */
             children: components["schemas"]["Component"][];
-            /** Named */
+            /**
+             * Named
+             * @description Items that the page names, by id: lowest members and medoids of components.
+             */
             named: components["schemas"]["Item"][];
-            /** Children Total */
+            /**
+             * Children Total
+             * @description Number of all components that it splits into.
+             * @example 3
+             */
             children_total: number;
             /**
              * Next Cursor
              * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
              */
             next_cursor: string | null;
         };
@@ -1066,19 +1260,35 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Components */
+            /**
+             * Components
+             * @description Components of this page, largest first.
+             */
             components: components["schemas"]["Component"][];
-            /** Named */
+            /**
+             * Named
+             * @description Items that the page names, by id: lowest members and medoids of components.
+             */
             named: components["schemas"]["Item"][];
-            /** Total */
+            /**
+             * Total
+             * @description Number of components of at least the requested size.
+             * @example 128
+             */
             total: number;
-            /** Singletons */
+            /**
+             * Singletons
+             * @description Number of components of one item.
+             * @example 61
+             */
             singletons: number;
             /**
              * Next Cursor
              * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
              */
             next_cursor: string | null;
         };
@@ -1089,13 +1299,29 @@ export interface components {
          *     `read` is the sum of `kept`, `duplicates` and `rejected`, plus one for each removed item.
          */
         Counts: {
-            /** Read */
+            /**
+             * Read
+             * @description Records that were read.
+             * @example 2005
+             */
             read: number;
-            /** Kept */
+            /**
+             * Kept
+             * @description Records that became items.
+             * @example 2000
+             */
             kept: number;
-            /** Duplicates */
+            /**
+             * Duplicates
+             * @description Records of items that an earlier record already had.
+             * @example 3
+             */
             duplicates: number;
-            /** Rejected */
+            /**
+             * Rejected
+             * @description Records that were rejected.
+             * @example 2
+             */
             rejected: number;
         };
         /**
@@ -1105,9 +1331,17 @@ export interface components {
          *     The server answers requests for this generation with status 503.
          */
         Damage: {
-            /** File */
+            /**
+             * File
+             * @description Name of the file.
+             * @example items/smiles-00000.parquet
+             */
             file: string;
-            /** Problem */
+            /**
+             * Problem
+             * @description The problem with the file.
+             * @example its SHA-256 differs
+             */
             problem: string;
         };
         /**
@@ -1117,13 +1351,29 @@ export interface components {
          *     `kept` is the value of the earlier record, null if that record has none. Texts are cut to 200 characters.
          */
         DifferingValue: {
-            /** Structure */
+            /**
+             * Structure
+             * @description Structure of the item.
+             * @example CCO
+             */
             structure: string | null;
-            /** Property */
+            /**
+             * Property
+             * @description Name of the property.
+             * @example logp
+             */
             property: string;
-            /** Kept */
+            /**
+             * Kept
+             * @description Value of the earlier record; null if it has none.
+             * @example 1.31
+             */
             kept: string | null;
-            /** Value */
+            /**
+             * Value
+             * @description The discarded value.
+             * @example 1.35
+             */
             value: string;
         };
         /**
@@ -1135,13 +1385,18 @@ export interface components {
         DifferingValues: {
             /**
              * Counts
+             * @description Number of discarded values by property.
              * @default {}
+             * @example {
+             *       "logp": 1
+             *     }
              */
             counts?: {
                 [key: string]: number;
             };
             /**
              * First
+             * @description The first 100 discarded values.
              * @default []
              */
             first?: components["schemas"]["DifferingValue"][];
@@ -1151,11 +1406,23 @@ export interface components {
          * @description An edge of a subgraph. `source` and `target` are item ids.
          */
         Edge: {
-            /** Source */
+            /**
+             * Source
+             * @description Id of one end.
+             * @example 17
+             */
             source: number;
-            /** Target */
+            /**
+             * Target
+             * @description Id of the other end.
+             * @example 42
+             */
             target: number;
-            /** Similarity */
+            /**
+             * Similarity
+             * @description Similarity, from 0 to 1.
+             * @example 0.72
+             */
             similarity: number;
         };
         /**
@@ -1167,17 +1434,45 @@ export interface components {
          *     their SHA-256.
          */
         Fragment: {
-            /** Folder */
+            /**
+             * Folder
+             * @description Folder of the fragment in the store.
+             * @example 0
+             */
             folder: string;
-            /** Items */
+            /**
+             * Items
+             * @description Number of items in the fragment.
+             * @example 2000
+             */
             items: number;
-            /** Rejected */
+            /**
+             * Rejected
+             * @description Number of rejected records in the fragment.
+             * @example 2
+             */
             rejected: number;
-            /** Edges */
+            /**
+             * Edges
+             * @description Number of edges in the fragment.
+             * @example 21450
+             */
             edges: number;
-            /** Properties */
+            /**
+             * Properties
+             * @description Names of the properties in the fragment.
+             * @example [
+             *       "logp"
+             *     ]
+             */
             properties: string[];
-            /** Files */
+            /**
+             * Files
+             * @description SHA-256 of each file by its name.
+             * @example {
+             *       "items.parquet": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78"
+             *     }
+             */
             files: {
                 [key: string]: string;
             };
@@ -1187,7 +1482,11 @@ export interface components {
          * @description The status of the server process.
          */
         Health: {
-            /** Status */
+            /**
+             * Status
+             * @description Status of the process: `ok`.
+             * @example ok
+             */
             status: string;
         };
         /**
@@ -1195,9 +1494,26 @@ export interface components {
          * @description A histogram: `counts[i]` values lie in [edges[i], edges[i+1]). The last bin includes its upper edge.
          */
         Histogram: {
-            /** Edges */
+            /**
+             * Edges
+             * @description Edges of the bins, one more than there are bins.
+             * @example [
+             *       0.4,
+             *       0.6,
+             *       0.8,
+             *       1
+             *     ]
+             */
             edges: number[];
-            /** Counts */
+            /**
+             * Counts
+             * @description Number of values in each bin.
+             * @example [
+             *       120,
+             *       340,
+             *       90
+             *     ]
+             */
             counts: number[];
         };
         /**
@@ -1205,7 +1521,9 @@ export interface components {
          * @description Histograms of the degrees of items and of the similarities of edges.
          */
         Histograms: {
+            /** @description Histogram of the numbers of neighbors. */
             degree: components["schemas"]["Histogram"];
+            /** @description Histogram of the similarities of edges. */
             similarity: components["schemas"]["Histogram"];
         };
         /**
@@ -1216,13 +1534,29 @@ export interface components {
          *     their similarities.
          */
         Hop: {
-            /** Hop */
+            /**
+             * Hop
+             * @description Distance in edges.
+             * @example 1
+             */
             hop: number;
-            /** Pairs */
+            /**
+             * Pairs
+             * @description Number of compared pairs.
+             * @example 5000
+             */
             pairs: number;
-            /** Mean */
+            /**
+             * Mean
+             * @description Mean of the similarities.
+             * @example 0.51
+             */
             mean: number;
-            /** Deviation */
+            /**
+             * Deviation
+             * @description Standard deviation of the similarities.
+             * @example 0.08
+             */
             deviation: number;
         };
         /**
@@ -1235,9 +1569,13 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Hops */
+            /**
+             * Hops
+             * @description Similarity by distance. Distances without pairs are left out.
+             */
             hops: components["schemas"]["Hop"][];
         };
         /**
@@ -1247,11 +1585,23 @@ export interface components {
          *     `bytes` and `sha256` are those of the file as stored, before decompression.
          */
         Input: {
-            /** Name */
+            /**
+             * Name
+             * @description Name of the file.
+             * @example nci.smi
+             */
             name: string;
-            /** Bytes */
+            /**
+             * Bytes
+             * @description Size of the file in bytes.
+             * @example 48213
+             */
             bytes: number;
-            /** Sha256 */
+            /**
+             * Sha256
+             * @description SHA-256 of the file.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
             sha256: string;
         };
         /**
@@ -1263,21 +1613,50 @@ export interface components {
          *     they were not counted.
          */
         Item: {
-            /** Id */
+            /**
+             * Id
+             * @description Id of the item in this generation.
+             * @example 17
+             */
             id: number;
-            /** Smiles */
+            /**
+             * Smiles
+             * @description Canonical SMILES; null for items other than molecules.
+             * @example CC(=O)Oc1ccccc1C(=O)O
+             */
             smiles: string | null;
-            /** Names */
+            /**
+             * Names
+             * @description Names of the item.
+             * @example [
+             *       "aspirin"
+             *     ]
+             */
             names: string[];
-            /** Inchikey */
+            /**
+             * Inchikey
+             * @description InChIKey; null unless the recipe includes InChIKeys.
+             * @example LFQSCWFLJHTTHZ-UHFFFAOYSA-N
+             */
             inchikey: string | null;
-            /** Properties */
+            /**
+             * Properties
+             * @description Values by name of the property.
+             */
             properties: {
                 [key: string]: unknown;
             };
-            /** Degree */
+            /**
+             * Degree
+             * @description Number of stored neighbors.
+             * @example 12
+             */
             degree: number;
-            /** Dropped */
+            /**
+             * Dropped
+             * @description Truncated pairs of the item: similar pairs that the top-k limit left out; null if not counted.
+             * @example 0
+             */
             dropped: number | null;
         };
         /**
@@ -1288,16 +1667,25 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
             /**
              * Method
+             * @description Clustering method.
+             * @example butina
              * @enum {string}
              */
             method: "butina" | "scaffold" | "single";
-            /** Threshold */
+            /**
+             * Threshold
+             * @description Smallest similarity of neighbors; null for scaffolds.
+             * @example 0.6
+             */
             threshold: number | null;
+            /** @description Why the server selected this threshold; null if the request set it. */
             chosen: components["schemas"]["Chosen"] | null;
+            /** @description The cluster. */
             cluster: components["schemas"]["Cluster"];
         };
         /**
@@ -1305,25 +1693,55 @@ export interface components {
          * @description An item of a generation.
          */
         ItemReply: {
-            /** Id */
+            /**
+             * Id
+             * @description Id of the item in this generation.
+             * @example 17
+             */
             id: number;
-            /** Smiles */
+            /**
+             * Smiles
+             * @description Canonical SMILES; null for items other than molecules.
+             * @example CC(=O)Oc1ccccc1C(=O)O
+             */
             smiles: string | null;
-            /** Names */
+            /**
+             * Names
+             * @description Names of the item.
+             * @example [
+             *       "aspirin"
+             *     ]
+             */
             names: string[];
-            /** Inchikey */
+            /**
+             * Inchikey
+             * @description InChIKey; null unless the recipe includes InChIKeys.
+             * @example LFQSCWFLJHTTHZ-UHFFFAOYSA-N
+             */
             inchikey: string | null;
-            /** Properties */
+            /**
+             * Properties
+             * @description Values by name of the property.
+             */
             properties: {
                 [key: string]: unknown;
             };
-            /** Degree */
+            /**
+             * Degree
+             * @description Number of stored neighbors.
+             * @example 12
+             */
             degree: number;
-            /** Dropped */
+            /**
+             * Dropped
+             * @description Truncated pairs of the item: similar pairs that the top-k limit left out; null if not counted.
+             * @example 0
+             */
             dropped: number | null;
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
         };
@@ -1335,13 +1753,18 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Items */
+            /**
+             * Items
+             * @description Items of this page.
+             */
             items: components["schemas"]["Item"][];
             /**
              * Next Cursor
              * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
              */
             next_cursor: string | null;
         };
@@ -1353,48 +1776,98 @@ export interface components {
          *     truncated pairs, null if they were not counted. `times` are in seconds per stage.
          */
         Manifest: {
-            /** Kind */
+            /**
+             * Kind
+             * @description Kind of the items.
+             * @example molecule
+             */
             kind: string;
             /**
              * Structure
+             * @description Column of the item table with the structure.
+             * @example smiles
              * @enum {string}
              */
             structure: "smiles" | "structure";
-            /** Recipe */
+            /**
+             * Recipe
+             * @description The settings that decide the edges.
+             */
             recipe: {
                 [key: string]: unknown;
             };
-            /** Versions */
+            /**
+             * Versions
+             * @description Versions of the libraries that built the generation.
+             * @example {
+             *       "graphkin": "0.2.0",
+             *       "rdkit": "2025.09.1"
+             *     }
+             */
             versions: {
                 [key: string]: string;
             };
-            /** Libraries */
+            /**
+             * Libraries
+             * @description Libraries whose versions are part of the generation id.
+             * @example [
+             *       "rdkit"
+             *     ]
+             */
             libraries: string[];
-            /** Inputs */
+            /**
+             * Inputs
+             * @description Source files.
+             */
             inputs: components["schemas"]["Input"][];
+            /** @description Numbers of records of all inputs. */
             counts: components["schemas"]["Counts"];
             /**
              * Removed
+             * @description Lists of items that were removed.
              * @default []
              */
             removed?: components["schemas"]["Removal"][];
-            /** Edges */
+            /**
+             * Edges
+             * @description Number of stored edges.
+             * @example 21450
+             */
             edges: number;
-            /** Dropped */
+            /**
+             * Dropped
+             * @description Truncated pairs: similar pairs that the top-k limit left out; null if not counted.
+             * @example 0
+             */
             dropped: number | null;
-            /** Properties */
+            /**
+             * Properties
+             * @description Type of each property by its name.
+             * @example {
+             *       "logp": "number"
+             *     }
+             */
             properties: {
                 [key: string]: "number" | "text";
             };
-            /** Links */
+            /**
+             * Links
+             * @description SHA-256 of the network whose nodes the items are; null for other kinds.
+             * @example null
+             */
             links?: string | null;
             /**
              * Written
+             * @description Numeric properties that are also stored as text, as in the source.
              * @default []
+             * @example [
+             *       "ic50"
+             *     ]
              */
             written?: string[];
             /**
              * Columns
+             * @description Values of the source columns; empty if they were not counted.
              * @default {}
              */
             columns?: {
@@ -1402,37 +1875,63 @@ export interface components {
             };
             /**
              * Qualifiers
+             * @description Properties with censored numbers, with the column that holds the sign.
              * @default {}
+             * @example {
+             *       "ic50": "ic50 sign"
+             *     }
              */
             qualifiers?: {
                 [key: string]: string;
             };
             /**
+             * @description Values of repeated items that differ from those of the first record.
              * @default {
              *       "counts": {},
              *       "first": []
              *     }
              */
             differing?: components["schemas"]["DifferingValues"];
-            /** Histograms */
+            /**
+             * Histograms
+             * @description Histograms of the degrees of items and of the similarities of edges.
+             */
             histograms: {
                 [key: string]: components["schemas"]["Histogram"];
             };
-            /** Times */
+            /**
+             * Times
+             * @description Seconds of each stage of the ingest.
+             * @example {
+             *       "read": 1.2,
+             *       "join": 0.4
+             *     }
+             */
             times: {
                 [key: string]: number;
             };
-            /** Generation */
+            /**
+             * Generation
+             * @description Content hash of the generation, 64 hexadecimal digits.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
             generation: string;
             /**
              * Format
+             * @description Version of the format of generations.
+             * @example 2
              * @constant
              */
             format: 2;
-            /** Published At */
+            /**
+             * Published At
+             * @description Time of publication in UTC (ISO 8601).
+             * @example 2026-11-27T08:00:00Z
+             */
             published_at: string;
             /**
              * Fragments
+             * @description Sets of files, in order; only in stores that keep files.
              * @default []
              */
             fragments?: components["schemas"]["Fragment"][];
@@ -1451,21 +1950,50 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Cluster */
+            /**
+             * Cluster
+             * @description Id of the cluster, from 1.
+             * @example 1
+             */
             cluster: number;
-            /** Size */
+            /**
+             * Size
+             * @description Number of members.
+             * @example 24
+             */
             size: number;
-            /** Compared */
+            /**
+             * Compared
+             * @description Number of compared members, at most 100.
+             * @example 24
+             */
             compared: number;
-            /** Smarts */
+            /**
+             * Smarts
+             * @description SMARTS that matches each compared member; null if they share nothing.
+             * @example c1ccccc1
+             */
             smarts: string | null;
-            /** Smiles */
+            /**
+             * Smiles
+             * @description The substructure as cut from the center, with `*` for each bond to other atoms; or null.
+             * @example *c1ccccc1
+             */
             smiles: string | null;
-            /** Atoms */
+            /**
+             * Atoms
+             * @description Number of atoms of the substructure.
+             * @example 9
+             */
             atoms: number;
-            /** Complete */
+            /**
+             * Complete
+             * @description Whether the search ended within its 2 s; if not, a larger substructure may exist.
+             * @example true
+             */
             complete: boolean;
         };
         /**
@@ -1479,18 +2007,32 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
+            /** @description The item. */
             item: components["schemas"]["Item"];
-            /** Neighbors */
+            /**
+             * Neighbors
+             * @description Neighbors of this page, most similar first.
+             */
             neighbors: components["schemas"]["SimilarItem"][];
-            /** Total */
+            /**
+             * Total
+             * @description Number of all entries, on this page and the others.
+             * @example 128
+             */
             total: number;
-            /** Capped */
+            /**
+             * Capped
+             * @description Whether the top-k limit truncated pairs of the item; null if not counted.
+             * @example false
+             */
             capped: boolean | null;
             /**
              * Next Cursor
              * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
              */
             next_cursor: string | null;
         };
@@ -1501,10 +2043,19 @@ export interface components {
          *     `hop` is its distance from the center, in edges. `hidden` is the number of its neighbors outside the subgraph.
          */
         Node: {
+            /** @description The item. */
             item: components["schemas"]["Item"];
-            /** Hop */
+            /**
+             * Hop
+             * @description Distance in edges.
+             * @example 1
+             */
             hop: number;
-            /** Hidden */
+            /**
+             * Hidden
+             * @description Number of its neighbors outside the subgraph.
+             * @example 5
+             */
             hidden: number;
         };
         /**
@@ -1518,9 +2069,13 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Path */
+            /**
+             * Path
+             * @description Items from the first to the last; null if they are farther apart than `max_hops`.
+             */
             path: components["schemas"]["Step"][] | null;
         };
         /**
@@ -1534,13 +2089,34 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Ids */
+            /**
+             * Ids
+             * @description Ids in the order in which the items were picked.
+             * @example [
+             *       0,
+             *       1,
+             *       2
+             *     ]
+             */
             ids: number[];
-            /** Nearest */
+            /**
+             * Nearest
+             * @description Similarity of each item to the most similar item picked before it; 0 for the first.
+             * @example [
+             *       0,
+             *       0.11,
+             *       0.18
+             *     ]
+             */
             nearest: number[];
-            /** Size */
+            /**
+             * Size
+             * @description Number of items to pick from.
+             * @example 24
+             */
             size: number;
         };
         /**
@@ -1548,25 +2124,65 @@ export interface components {
          * @description A sampling policy with all its parameters.
          */
         PolicyReply: {
-            /** Name */
+            /**
+             * Name
+             * @description Name of the policy.
+             * @example random_walk
+             */
             name: string;
-            /** K */
+            /**
+             * K
+             * @description Positives per anchor.
+             * @example 5
+             */
             k: number;
-            /** Length */
+            /**
+             * Length
+             * @description Edges per walk.
+             * @example 2
+             */
             length: number;
-            /** Walks */
+            /**
+             * Walks
+             * @description Walks per anchor.
+             * @example 5
+             */
             walks: number;
-            /** P */
+            /**
+             * P
+             * @description Return parameter of node2vec.
+             * @example 1
+             */
             p: number;
-            /** Q */
+            /**
+             * Q
+             * @description In-out parameter of node2vec.
+             * @example 1
+             */
             q: number;
-            /** P End */
+            /**
+             * P End
+             * @description Probability that a walk ends after a step.
+             * @example 0
+             */
             p_end: number;
-            /** Restart */
+            /**
+             * Restart
+             * @description Probability that a walk that continues returns to the anchor.
+             * @example 0
+             */
             restart: number;
-            /** Rank */
+            /**
+             * Rank
+             * @description Ranking of visited items.
+             * @example exp
+             */
             rank: string;
-            /** Pad */
+            /**
+             * Pad
+             * @description Padding of an anchor with fewer than k distinct candidates.
+             * @example resample
+             */
             pad: string;
         };
         /**
@@ -1577,14 +2193,35 @@ export interface components {
          *     random walks, null for policies without walks. `path` lists the ids from the anchor to the positive.
          */
         Positive: {
+            /** @description The item. */
             item: components["schemas"]["Item"];
-            /** Similarity */
+            /**
+             * Similarity
+             * @description Similarity to the anchor; null if the two share no edge.
+             * @example 0.72
+             */
             similarity: number | null;
-            /** Direct */
+            /**
+             * Direct
+             * @description Whether the positive is a neighbor of the anchor.
+             * @example true
+             */
             direct: boolean;
-            /** Visits */
+            /**
+             * Visits
+             * @description Visits by the random walks; null for policies without walks.
+             * @example 3
+             */
             visits: number | null;
-            /** Path */
+            /**
+             * Path
+             * @description Ids of the items from the anchor to the positive.
+             * @example [
+             *       0,
+             *       17,
+             *       42
+             *     ]
+             */
             path: number[];
         };
         /**
@@ -1597,18 +2234,39 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Anchor */
+            /**
+             * Anchor
+             * @description Id of the anchor.
+             * @example 0
+             */
             anchor: number;
+            /** @description The policy with all its parameters. */
             policy: components["schemas"]["PolicyReply"];
-            /** Seed */
+            /**
+             * Seed
+             * @description Seed of the sample.
+             * @example 7
+             */
             seed: number;
-            /** Epoch */
+            /**
+             * Epoch
+             * @description Epoch of the sample.
+             * @example 0
+             */
             epoch: number;
-            /** Isolated */
+            /**
+             * Isolated
+             * @description Whether the anchor has no neighbors.
+             * @example false
+             */
             isolated: boolean;
-            /** Positives */
+            /**
+             * Positives
+             * @description Positives, with the reason for each.
+             */
             positives: components["schemas"]["Positive"][];
         };
         /**
@@ -1619,23 +2277,56 @@ export interface components {
          *     sources.
          */
         QueriedItem: {
-            /** Id */
+            /**
+             * Id
+             * @description Id of the item in this generation.
+             * @example 17
+             */
             id: number;
-            /** Smiles */
+            /**
+             * Smiles
+             * @description Canonical SMILES; null for items other than molecules.
+             * @example CC(=O)Oc1ccccc1C(=O)O
+             */
             smiles: string | null;
-            /** Names */
+            /**
+             * Names
+             * @description Names of the item.
+             * @example [
+             *       "aspirin"
+             *     ]
+             */
             names: string[];
-            /** Inchikey */
+            /**
+             * Inchikey
+             * @description InChIKey; null unless the recipe includes InChIKeys.
+             * @example LFQSCWFLJHTTHZ-UHFFFAOYSA-N
+             */
             inchikey: string | null;
-            /** Properties */
+            /**
+             * Properties
+             * @description Values by name of the property.
+             */
             properties: {
                 [key: string]: unknown;
             };
-            /** Degree */
+            /**
+             * Degree
+             * @description Number of stored neighbors.
+             * @example 12
+             */
             degree: number;
-            /** Dropped */
+            /**
+             * Dropped
+             * @description Truncated pairs of the item: similar pairs that the top-k limit left out; null if not counted.
+             * @example 0
+             */
             dropped: number | null;
-            /** Similarity */
+            /**
+             * Similarity
+             * @description Similarity to the structure or item that is the source of the query; null for others.
+             * @example 0.72
+             */
             similarity: number | null;
         };
         /**
@@ -1648,15 +2339,24 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Items */
+            /**
+             * Items
+             * @description Items of this page.
+             */
             items: components["schemas"]["QueriedItem"][];
-            /** Total */
+            /**
+             * Total
+             * @description Number of all entries, on this page and the others.
+             * @example 128
+             */
             total: number;
             /**
              * Next Cursor
              * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
              */
             next_cursor: string | null;
         };
@@ -1667,13 +2367,29 @@ export interface components {
          *     `values` is the number of members that have a value. `min`, `max` and `mean` are null if no member has one.
          */
         Range: {
-            /** Min */
+            /**
+             * Min
+             * @description Smallest value; null if no member has one.
+             * @example 0.3
+             */
             min: number | null;
-            /** Max */
+            /**
+             * Max
+             * @description Largest value; null if no member has one.
+             * @example 4.8
+             */
             max: number | null;
-            /** Mean */
+            /**
+             * Mean
+             * @description Mean of the values; null if no member has one.
+             * @example 2.1
+             */
             mean: number | null;
-            /** Values */
+            /**
+             * Values
+             * @description Number of members that have a value.
+             * @example 24
+             */
             values: number;
         };
         /**
@@ -1683,13 +2399,29 @@ export interface components {
          *     `line` is its line in the source, from 1. `input` is the text of the record, cut to 4,096 characters.
          */
         Rejection: {
-            /** Source */
+            /**
+             * Source
+             * @description Name of the source file.
+             * @example nci.smi
+             */
             source: string;
-            /** Line */
+            /**
+             * Line
+             * @description Line of the record in the source, from 1.
+             * @example 214
+             */
             line: number;
-            /** Input */
+            /**
+             * Input
+             * @description Text of the record, cut to 4,096 characters.
+             * @example C1CC bad
+             */
             input: string;
-            /** Reason */
+            /**
+             * Reason
+             * @description Why the record was rejected.
+             * @example unclosed ring
+             */
             reason: string;
         };
         /**
@@ -1700,13 +2432,18 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Rejections */
+            /**
+             * Rejections
+             * @description Rejected records of this page, in the order of the input.
+             */
             rejections: components["schemas"]["Rejection"][];
             /**
              * Next Cursor
              * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
              */
             next_cursor: string | null;
         };
@@ -1717,18 +2454,36 @@ export interface components {
          *     `by` tells which identifier the list contains. `items` is the number of removed items.
          */
         Removal: {
-            /** Name */
+            /**
+             * Name
+             * @description Name of the list.
+             * @example withdrawn.txt
+             */
             name: string;
-            /** Bytes */
+            /**
+             * Bytes
+             * @description Size of the list in bytes.
+             * @example 48213
+             */
             bytes: number;
-            /** Sha256 */
+            /**
+             * Sha256
+             * @description SHA-256 of the list.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
             sha256: string;
             /**
              * By
+             * @description Kind of the entries in the list: names or SMILES.
+             * @example name
              * @enum {string}
              */
             by: "name" | "smiles";
-            /** Items */
+            /**
+             * Items
+             * @description Number of removed items.
+             * @example 12
+             */
             items: number;
         };
         /**
@@ -1738,18 +2493,39 @@ export interface components {
          *     The chart of an analysis is at `reports/NAME.svg`.
          */
         ReportSummary: {
-            /** Name */
+            /**
+             * Name
+             * @description Name of the report, for `reports/NAME.svg`.
+             * @example hops
+             */
             name: string;
-            /** Title */
+            /**
+             * Title
+             * @description Title of the report.
+             * @example Similarity by distance
+             */
             title: string;
             /**
              * Command
              * @description Command that produced the analysis.
+             * @example python -m studies.report hops --store data --collection nci
              */
             command: string;
-            /** Seeds */
+            /**
+             * Seeds
+             * @description Seeds of the random samples.
+             * @example [
+             *       0
+             *     ]
+             */
             seeds: number[];
-            /** Notes */
+            /**
+             * Notes
+             * @description Findings, one sentence each.
+             * @example [
+             *       "Similarity falls with the distance."
+             *     ]
+             */
             notes: string[];
         };
         /**
@@ -1760,9 +2536,13 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Reports */
+            /**
+             * Reports
+             * @description Reports by name.
+             */
             reports: components["schemas"]["ReportSummary"][];
         };
         /**
@@ -1773,12 +2553,21 @@ export interface components {
          *     repeated items.
          */
         Rerun: {
-            /** Ran At */
+            /**
+             * Ran At
+             * @description Time at which the run ended, in UTC (ISO 8601).
+             * @example 2026-11-27T08:00:00Z
+             */
             ran_at: string;
-            /** Inputs */
+            /**
+             * Inputs
+             * @description Source files.
+             */
             inputs: components["schemas"]["Input"][];
+            /** @description Numbers of records of all inputs. */
             counts: components["schemas"]["Counts"];
             /**
+             * @description Values of repeated items that differ from those of the first record.
              * @default {
              *       "counts": {},
              *       "first": []
@@ -1794,9 +2583,17 @@ export interface components {
          *     null if there is none.
          */
         SearchQuery: {
-            /** Smiles */
+            /**
+             * Smiles
+             * @description Canonical SMILES; null for items other than molecules.
+             * @example CC(=O)Oc1ccccc1C(=O)O
+             */
             smiles: string | null;
-            /** Id */
+            /**
+             * Id
+             * @description Id of the stored item with this structure; null if there is none.
+             * @example 17
+             */
             id: number | null;
         };
         /**
@@ -1809,12 +2606,21 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
+            /** @description The query structure after standardization. */
             query: components["schemas"]["SearchQuery"];
-            /** Hits */
+            /**
+             * Hits
+             * @description Most similar items, by descending similarity, then by id.
+             */
             hits: components["schemas"]["SimilarItem"][];
-            /** Total */
+            /**
+             * Total
+             * @description Number of all items with at least `min_similarity`; null if the request does not set it.
+             * @example 128
+             */
             total: number | null;
         };
         /**
@@ -1822,8 +2628,13 @@ export interface components {
          * @description An item and its similarity to the query or to another item.
          */
         SimilarItem: {
+            /** @description The item. */
             item: components["schemas"]["Item"];
-            /** Similarity */
+            /**
+             * Similarity
+             * @description Similarity, from 0 to 1.
+             * @example 0.72
+             */
             similarity: number;
         };
         /**
@@ -1833,9 +2644,17 @@ export interface components {
          *     `similarity` is the similarity to the previous item, null for the first item.
          */
         Step: {
-            /** Id */
+            /**
+             * Id
+             * @description Id of the item in this generation.
+             * @example 17
+             */
             id: number;
-            /** Similarity */
+            /**
+             * Similarity
+             * @description Similarity to the previous item; null for the first.
+             * @example 0.72
+             */
             similarity: number | null;
         };
         /**
@@ -1848,11 +2667,20 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Smiles */
+            /**
+             * Smiles
+             * @description Canonical SMILES after standardization.
+             * @example CC(=O)Oc1ccccc1C(=O)O
+             */
             smiles: string;
-            /** Id */
+            /**
+             * Id
+             * @description Id of the stored item with this structure; null if there is none.
+             * @example 17
+             */
             id: number | null;
         };
         /**
@@ -1866,13 +2694,24 @@ export interface components {
             /**
              * Generation
              * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
              */
             generation: string;
-            /** Nodes */
+            /**
+             * Nodes
+             * @description Items by hop, descending similarity and id.
+             */
             nodes: components["schemas"]["Node"][];
-            /** Edges */
+            /**
+             * Edges
+             * @description Edges, most similar first.
+             */
             edges: components["schemas"]["Edge"][];
-            /** Truncated */
+            /**
+             * Truncated
+             * @description Whether items or edges are missing because of the limits of the request.
+             * @example false
+             */
             truncated: boolean;
         };
         /**
@@ -1891,48 +2730,56 @@ export interface components {
              * K
              * @description Positives per anchor. The default is 5 for `random_walk` and 3 for the other policies.
              * @default null
+             * @example 5
              */
             k?: number | null;
             /**
              * Length
              * @description Edges per walk.
              * @default 2
+             * @example 2
              */
             length?: number;
             /**
              * Walks
              * @description Walks per anchor.
              * @default 5
+             * @example 5
              */
             walks?: number;
             /**
              * P
              * @description Return parameter of node2vec. 1 leaves the walk unbiased.
              * @default 1
+             * @example 1
              */
             p?: number;
             /**
              * Q
              * @description In-out parameter of node2vec. 1 leaves the walk unbiased.
              * @default 1
+             * @example 1
              */
             q?: number;
             /**
              * P End
              * @description Probability that a walk ends after a step.
              * @default 0
+             * @example 0
              */
             p_end?: number;
             /**
              * Restart
              * @description Probability that a walk that continues after a step returns to the anchor.
              * @default 0
+             * @example 0
              */
             restart?: number;
             /**
              * Rank
              * @description Ranking of visited items: `top` takes the k most visited ones. `count` and `exp` sample k with replacement, in proportion to the visits or to their exponential.
              * @default exp
+             * @example exp
              * @enum {string}
              */
             rank?: "top" | "count" | "exp";
@@ -1940,6 +2787,7 @@ export interface components {
              * Pad
              * @description Padding if an anchor has fewer than k distinct candidates: `resample` repeats candidates, `self` adds the anchor.
              * @default resample
+             * @example resample
              * @enum {string}
              */
             pad?: "resample" | "self";
@@ -1947,6 +2795,7 @@ export interface components {
              * Seed
              * @description Seed of the random sampling.
              * @default 0
+             * @example 7
              */
             seed?: number;
             /**
@@ -1963,6 +2812,7 @@ export interface components {
              * Epoch
              * @description Epoch to sample for, from 0.
              * @default 0
+             * @example 0
              */
             epoch?: number;
         };
@@ -1983,11 +2833,13 @@ export interface components {
              * Threshold
              * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
              * @default null
+             * @example 0.6
              */
             threshold?: number | null;
             /**
              * Id
              * @description Id of the cluster. The largest cluster has id 1.
+             * @example 17
              */
             id: number;
         };
@@ -2009,6 +2861,7 @@ export interface components {
              * Min Similarity
              * @description Smallest similarity of exported edges, from the stored threshold to 1. The default is the threshold. It applies to edges only.
              * @default null
+             * @example 0.6
              */
             min_similarity?: number | null;
             /**
@@ -2025,7 +2878,6 @@ export interface components {
             /**
              * @description Query for the items to export, as in `items/query`.
              * @default null
-             * @example null
              */
             query?: components["schemas"]["QueryFields"] | null;
             /**
@@ -2039,7 +2891,7 @@ export interface components {
              * Query Smiles
              * @description SMILES of a query molecule, standardized by the recipe. The export adds the similarity of each item to it. GraphML also adds the molecule as a node `query`. Edges in other formats reject it.
              * @default null
-             * @example null
+             * @example CCO
              */
             query_smiles?: string | null;
         };
@@ -2061,24 +2913,31 @@ export interface components {
              * Min
              * @description Smallest number that passes.
              * @default null
+             * @example 300
              */
             min?: number | null;
             /**
              * Max
              * @description Largest number that passes.
              * @default null
+             * @example 500
              */
             max?: number | null;
             /**
              * Equals
              * @description Number or text that the value must equal.
              * @default null
+             * @example active
              */
             equals?: string | number | null;
             /**
              * In
              * @description Numbers or texts, one of which the value must equal.
              * @default null
+             * @example [
+             *       "active",
+             *       "inactive"
+             *     ]
              */
             in?: (string | number)[] | null;
             /**
@@ -2097,24 +2956,41 @@ export interface components {
             /**
              * Edges
              * @description Edges as pairs of node numbers. Nodes are numbered from 0.
+             * @example [
+             *       [
+             *         0,
+             *         1
+             *       ],
+             *       [
+             *         1,
+             *         2
+             *       ]
+             *     ]
              */
             edges: number[][];
             /**
              * Num Nodes
              * @description Number of nodes. The default is one more than the largest number in `edges`.
              * @default null
+             * @example 3
              */
             num_nodes?: number | null;
             /**
              * Labels
              * @description Label of each node, for recipes that compare labels.
              * @default null
+             * @example [
+             *       "C",
+             *       "C",
+             *       "O"
+             *     ]
              */
             labels?: number[] | string[] | null;
             /**
              * Centre
              * @description Number of the center node, for collections of nodes.
              * @default null
+             * @example 0
              */
             centre?: number | null;
         };
@@ -2123,9 +2999,17 @@ export interface components {
          * @description The id of an item and its similarity to the query structure.
          */
         Hit: {
-            /** Id */
+            /**
+             * Id
+             * @description Id of the item in this generation.
+             * @example 17
+             */
             id: number;
-            /** Similarity */
+            /**
+             * Similarity
+             * @description Similarity, from 0 to 1.
+             * @example 0.72
+             */
             similarity: number;
         };
         /**
@@ -2142,6 +3026,7 @@ export interface components {
             /**
              * Name
              * @description Name of the measure.
+             * @example tversky
              * @enum {string}
              */
             name: "tversky" | "counts";
@@ -2149,12 +3034,14 @@ export interface components {
              * Alpha
              * @description Weight of bits that only the query has, for `tversky`.
              * @default null
+             * @example 0.9
              */
             alpha?: number | null;
             /**
              * Beta
              * @description Weight of bits that only the item has, for `tversky`.
              * @default null
+             * @example 0.1
              */
             beta?: number | null;
         };
@@ -2166,12 +3053,14 @@ export interface components {
             /**
              * Id
              * @description Item id.
+             * @example 17
              */
             id: number;
             /**
              * Min Similarity
              * @description Smallest similarity of a neighbor, from the stored threshold to 1. The default is the threshold.
              * @default null
+             * @example 0.6
              */
             min_similarity?: number | null;
         };
@@ -2184,6 +3073,7 @@ export interface components {
              * Method
              * @description `maxmin` picks the item that is least similar to all items picked before it. `sphere` picks items whose similarity to all items picked before them is below the threshold.
              * @default maxmin
+             * @example maxmin
              * @enum {string}
              */
             method?: "maxmin" | "sphere";
@@ -2191,6 +3081,7 @@ export interface components {
              * Threshold
              * @description Threshold of `sphere`: no two picked items are this similar.
              * @default 0.7
+             * @example 0.6
              */
             threshold?: number;
             /**
@@ -2220,21 +3111,53 @@ export interface components {
          *     `given` is the rejected value, `expected` describes the accepted values, and `hint` suggests the next step.
          */
         Problem: {
-            /** Type */
+            /**
+             * Type
+             * @description URN of the type of the error, for programs.
+             * @example urn:graphkin:problem:invalid-value
+             */
             type: string;
-            /** Title */
+            /**
+             * Title
+             * @description Name of the type of the error.
+             * @example Invalid value
+             */
             title: string;
-            /** Status */
+            /**
+             * Status
+             * @description HTTP status.
+             * @example 422
+             */
             status: number;
-            /** Detail */
+            /**
+             * Detail
+             * @description The problem, in one sentence.
+             * @example limit: expected at most 1000
+             */
             detail: string;
-            /** Instance */
+            /**
+             * Instance
+             * @description Path of the request; for a 500, the id of the error in the server's log.
+             * @example /v1/collections/nci/items
+             */
             instance: string;
-            /** Given */
+            /**
+             * Given
+             * @description The rejected value; null if it is missing.
+             * @example 5000
+             */
             given: unknown;
-            /** Expected */
+            /**
+             * Expected
+             * @description The accepted values; null if there are none to name.
+             * @example at most 1000
+             */
             expected: string | null;
-            /** Hint */
+            /**
+             * Hint
+             * @description The next step; null if there is none.
+             * @example correct limit; /docs describes every parameter
+             */
             hint: string | null;
         };
         /**
@@ -2248,7 +3171,6 @@ export interface components {
              * Filters
              * @description Up to 100 filters. An item must pass all of them.
              * @default null
-             * @example null
              */
             filters?: components["schemas"]["Filter"][] | null;
             /**
@@ -2262,58 +3184,62 @@ export interface components {
              * Substructure
              * @description Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.
              * @default null
-             * @example null
+             * @example c1ccncc1
              */
             substructure?: string | components["schemas"]["Substructure"] | null;
             /**
              * @description Source: the items that are similar to a structure.
              * @default null
-             * @example null
              */
             similar?: components["schemas"]["SimilarSource"] | null;
             /**
              * @description Source: the stored neighbors of an item.
              * @default null
-             * @example null
              */
             neighbors_of?: components["schemas"]["NeighborsSource"] | null;
             /**
              * @description Source: the members of a cluster.
              * @default null
-             * @example null
              */
             cluster?: components["schemas"]["ClusterSource"] | null;
             /**
              * Ids
              * @description Source: up to 10,000 item ids.
              * @default null
-             * @example null
+             * @example [
+             *       0,
+             *       1,
+             *       2
+             *     ]
              */
             ids?: number[] | null;
             /**
              * @description Order of the items. The default is the order of the source.
              * @default null
-             * @example null
              */
             sort?: components["schemas"]["Sort"] | null;
             /**
              * Columns
              * @description Properties to return, by their column names in exports. The default is all properties.
              * @default null
-             * @example null
+             * @example [
+             *       "logp",
+             *       "activity"
+             *     ]
              */
             columns?: string[] | null;
             /**
              * Limit
              * @description Items per page.
              * @default 100
+             * @example 20
              */
             limit?: number;
             /**
              * Cursor
              * @description `next_cursor` of the previous page. The default is the first page.
              * @default null
-             * @example null
+             * @example eyJvZmZzZXQiOjUwfQ
              */
             cursor?: string | null;
         };
@@ -2330,7 +3256,6 @@ export interface components {
              * Filters
              * @description Up to 100 filters. An item must pass all of them.
              * @default null
-             * @example null
              */
             filters?: components["schemas"]["Filter"][] | null;
             /**
@@ -2344,38 +3269,38 @@ export interface components {
              * Substructure
              * @description Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.
              * @default null
-             * @example null
+             * @example c1ccncc1
              */
             substructure?: string | components["schemas"]["Substructure"] | null;
             /**
              * @description Source: the items that are similar to a structure.
              * @default null
-             * @example null
              */
             similar?: components["schemas"]["SimilarSource"] | null;
             /**
              * @description Source: the stored neighbors of an item.
              * @default null
-             * @example null
              */
             neighbors_of?: components["schemas"]["NeighborsSource"] | null;
             /**
              * @description Source: the members of a cluster.
              * @default null
-             * @example null
              */
             cluster?: components["schemas"]["ClusterSource"] | null;
             /**
              * Ids
              * @description Source: up to 10,000 item ids.
              * @default null
-             * @example null
+             * @example [
+             *       0,
+             *       1,
+             *       2
+             *     ]
              */
             ids?: number[] | null;
             /**
              * @description Order of the items. The default is the order of the source.
              * @default null
-             * @example null
              */
             sort?: components["schemas"]["Sort"] | null;
         };
@@ -2399,12 +3324,14 @@ export interface components {
              * Min Similarity
              * @description Smallest similarity of a hit.
              * @default null
+             * @example 0.6
              */
             min_similarity?: number | null;
             /**
              * Limit
              * @description Largest number of hits per structure.
              * @default 10
+             * @example 20
              */
             limit?: number;
         };
@@ -2427,69 +3354,80 @@ export interface components {
              * Inchi
              * @description InChI of at most 10 kB.
              * @default null
+             * @example InChI=1S/C2H6O/c1-2-3/h3H,2H2,1H3
              */
             inchi?: string | null;
             /**
              * Molblock
              * @description Molblock of at most 1 MB.
              * @default null
+             * @example example
+             *
+             *       1  0  0  0  0  0  0  0  0  0999 V2000
+             *         0.0000    0.0000    0.0000 C   0  0
+             *     M  END
              */
             molblock?: string | null;
             /**
              * @description Graph.
              * @default null
-             * @example null
              */
             graph?: components["schemas"]["GraphBody"] | null;
             /**
              * Fingerprint
              * @description Fingerprint in hexadecimal, as in FPS files, for collections of molecules or fingerprints.
              * @default null
+             * @example 0400000000000010
              */
             fingerprint?: string | null;
             /**
              * Vector
              * @description Vector of numbers.
              * @default null
-             * @example null
+             * @example [
+             *       0.12,
+             *       -0.5,
+             *       0.33
+             *     ]
              */
             vector?: number[] | null;
             /**
              * Structure
              * @description Text in the main notation of the collection's kind: SMILES, a graph as JSON, a fingerprint in hexadecimal, or a vector as JSON.
              * @default null
+             * @example CCO
              */
             structure?: string | null;
             /**
              * @description Similarity measure. The default is the measure of the collection.
              * @default null
-             * @example null
              */
             measure?: components["schemas"]["Measure"] | null;
             /**
              * Filters
              * @description Up to 100 filters. An item must pass all of them.
              * @default null
-             * @example null
              */
             filters?: components["schemas"]["Filter"][] | null;
             /**
              * Substructure
              * @description Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.
              * @default null
-             * @example null
+             * @example c1ccncc1
              */
             substructure?: string | components["schemas"]["Substructure"] | null;
             /**
              * Min Similarity
              * @description Smallest similarity of a hit. The reply counts all hits in `total` only if this is set.
              * @default null
+             * @example 0.6
              */
             min_similarity?: number | null;
             /**
              * Limit
              * @description Largest number of hits.
              * @default 10
+             * @example 20
              */
             limit?: number;
         };
@@ -2511,55 +3449,67 @@ export interface components {
              * Inchi
              * @description InChI of at most 10 kB.
              * @default null
+             * @example InChI=1S/C2H6O/c1-2-3/h3H,2H2,1H3
              */
             inchi?: string | null;
             /**
              * Molblock
              * @description Molblock of at most 1 MB.
              * @default null
+             * @example example
+             *
+             *       1  0  0  0  0  0  0  0  0  0999 V2000
+             *         0.0000    0.0000    0.0000 C   0  0
+             *     M  END
              */
             molblock?: string | null;
             /**
              * @description Graph.
              * @default null
-             * @example null
              */
             graph?: components["schemas"]["GraphBody"] | null;
             /**
              * Fingerprint
              * @description Fingerprint in hexadecimal, as in FPS files, for collections of molecules or fingerprints.
              * @default null
+             * @example 0400000000000010
              */
             fingerprint?: string | null;
             /**
              * Vector
              * @description Vector of numbers.
              * @default null
-             * @example null
+             * @example [
+             *       0.12,
+             *       -0.5,
+             *       0.33
+             *     ]
              */
             vector?: number[] | null;
             /**
              * Structure
              * @description Text in the main notation of the collection's kind: SMILES, a graph as JSON, a fingerprint in hexadecimal, or a vector as JSON.
              * @default null
+             * @example CCO
              */
             structure?: string | null;
             /**
              * @description Similarity measure. The default is the measure of the collection.
              * @default null
-             * @example null
              */
             measure?: components["schemas"]["Measure"] | null;
             /**
              * Min Similarity
              * @description Smallest similarity to the structure. The default selects all items.
              * @default null
+             * @example 0.6
              */
             min_similarity?: number | null;
             /**
              * Itself
              * @description Whether to include the item whose structure is identical to this one.
              * @default true
+             * @example false
              */
             itself?: boolean;
         };
@@ -2581,6 +3531,7 @@ export interface components {
              * Descending
              * @description Whether to sort in descending order.
              * @default false
+             * @example true
              */
             descending?: boolean;
         };
@@ -2600,43 +3551,55 @@ export interface components {
              * Inchi
              * @description InChI of at most 10 kB.
              * @default null
+             * @example InChI=1S/C2H6O/c1-2-3/h3H,2H2,1H3
              */
             inchi?: string | null;
             /**
              * Molblock
              * @description Molblock of at most 1 MB.
              * @default null
+             * @example example
+             *
+             *       1  0  0  0  0  0  0  0  0  0999 V2000
+             *         0.0000    0.0000    0.0000 C   0  0
+             *     M  END
              */
             molblock?: string | null;
             /**
              * @description Graph.
              * @default null
-             * @example null
              */
             graph?: components["schemas"]["GraphBody"] | null;
             /**
              * Fingerprint
              * @description Fingerprint in hexadecimal, as in FPS files, for collections of molecules or fingerprints.
              * @default null
+             * @example 0400000000000010
              */
             fingerprint?: string | null;
             /**
              * Vector
              * @description Vector of numbers.
              * @default null
-             * @example null
+             * @example [
+             *       0.12,
+             *       -0.5,
+             *       0.33
+             *     ]
              */
             vector?: number[] | null;
             /**
              * Structure
              * @description Text in the main notation of the collection's kind: SMILES, a graph as JSON, a fingerprint in hexadecimal, or a vector as JSON.
              * @default null
+             * @example CCO
              */
             structure?: string | null;
             /**
              * Name
              * @description Name of an item.
              * @default null
+             * @example aspirin
              */
             name?: string | null;
         };
@@ -2651,7 +3614,7 @@ export interface components {
              * Smarts
              * @description SMARTS pattern of at most 10 kB.
              * @default null
-             * @example null
+             * @example c1ccncc1
              */
             smarts?: string | null;
             /**
@@ -2665,12 +3628,18 @@ export interface components {
              * Inchi
              * @description InChI of at most 10 kB.
              * @default null
+             * @example InChI=1S/C2H6O/c1-2-3/h3H,2H2,1H3
              */
             inchi?: string | null;
             /**
              * Molblock
              * @description Molblock of at most 1 MB.
              * @default null
+             * @example example
+             *
+             *       1  0  0  0  0  0  0  0  0  0999 V2000
+             *         0.0000    0.0000    0.0000 C   0  0
+             *     M  END
              */
             molblock?: string | null;
         };
@@ -2686,17 +3655,35 @@ export interface operations {
     neighbors: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description `next_cursor` of the previous page. The default is the first page. */
+                /**
+                 * @description `next_cursor` of the previous page. The default is the first page.
+                 * @example eyJvZmZzZXQiOjUwfQ
+                 */
                 cursor?: string | null;
-                /** @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold. */
+                /**
+                 * @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold.
+                 * @example 0.6
+                 */
                 min_similarity?: number | null;
-                /** @description Filters that neighbors must pass, as JSON in the form of `filters` in a query's body. */
+                /**
+                 * @description Filters that neighbors must pass, as JSON in the form of `filters` in a query's body.
+                 * @example [{"property": "logp", "min": 2}]
+                 */
                 filters?: string;
-                /** @description Substructure that neighbors must contain: a SMARTS pattern, in which a space is read as `+`, or a molecule as JSON in the form of `substructure` in a query's body. */
+                /**
+                 * @description Substructure that neighbors must contain: a SMARTS pattern, in which a space is read as `+`, or a molecule as JSON in the form of `substructure` in a query's body.
+                 * @example c1ccncc1
+                 */
                 substructure?: string;
-                /** @description Neighbors per page. */
+                /**
+                 * @description Neighbors per page.
+                 * @example 20
+                 */
                 limit?: number;
             };
             header?: never;
@@ -2814,31 +3801,67 @@ export interface operations {
     positives: {
         parameters: {
             query: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
                 /** @description Sampling policy: `first_order` and `second_order` sample by similarity along one or two edges. `random_walk` ranks the items that random walks visit. */
                 policy: "first_order" | "random_walk" | "second_order";
-                /** @description Positives per anchor. The default is 5 for `random_walk` and 3 for the other policies. */
+                /**
+                 * @description Positives per anchor. The default is 5 for `random_walk` and 3 for the other policies.
+                 * @example 5
+                 */
                 k?: number | null;
-                /** @description Edges per walk. */
+                /**
+                 * @description Edges per walk.
+                 * @example 2
+                 */
                 length?: number;
-                /** @description Walks per anchor. */
+                /**
+                 * @description Walks per anchor.
+                 * @example 5
+                 */
                 walks?: number;
-                /** @description Return parameter of node2vec. 1 leaves the walk unbiased. */
+                /**
+                 * @description Return parameter of node2vec. 1 leaves the walk unbiased.
+                 * @example 1
+                 */
                 p?: number;
-                /** @description In-out parameter of node2vec. 1 leaves the walk unbiased. */
+                /**
+                 * @description In-out parameter of node2vec. 1 leaves the walk unbiased.
+                 * @example 1
+                 */
                 q?: number;
-                /** @description Probability that a walk ends after a step. */
+                /**
+                 * @description Probability that a walk ends after a step.
+                 * @example 0
+                 */
                 p_end?: number;
-                /** @description Probability that a walk that continues after a step returns to the anchor. */
+                /**
+                 * @description Probability that a walk that continues after a step returns to the anchor.
+                 * @example 0
+                 */
                 restart?: number;
-                /** @description Ranking of visited items: `top` takes the k most visited ones. `count` and `exp` sample k with replacement, in proportion to the visits or to their exponential. */
+                /**
+                 * @description Ranking of visited items: `top` takes the k most visited ones. `count` and `exp` sample k with replacement, in proportion to the visits or to their exponential.
+                 * @example exp
+                 */
                 rank?: "top" | "count" | "exp";
-                /** @description Padding if an anchor has fewer than k distinct candidates: `resample` repeats candidates, `self` adds the anchor. */
+                /**
+                 * @description Padding if an anchor has fewer than k distinct candidates: `resample` repeats candidates, `self` adds the anchor.
+                 * @example resample
+                 */
                 pad?: "resample" | "self";
-                /** @description Seed of the random sampling. */
+                /**
+                 * @description Seed of the random sampling.
+                 * @example 7
+                 */
                 seed?: number;
-                /** @description Epoch to sample for, from 0. */
+                /**
+                 * @description Epoch to sample for, from 0.
+                 * @example 0
+                 */
                 epoch?: number;
             };
             header?: never;
@@ -2956,7 +3979,10 @@ export interface operations {
     positives_batch: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
             };
             header?: never;
@@ -2968,6 +3994,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "policy": "random_walk",
+                 *       "ids": [
+                 *         0,
+                 *         1,
+                 *         2
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["BatchBody"];
             };
         };
@@ -3118,7 +4154,10 @@ export interface operations {
     search: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
             };
             header?: never;
@@ -3130,6 +4169,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "smiles": "CC(=O)Oc1ccccc1C(=O)O"
+                 *     }
+                 */
                 "application/json": components["schemas"]["SearchBody"];
             };
         };
@@ -3265,7 +4309,10 @@ export interface operations {
     item: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
             };
             header?: never;
@@ -3392,17 +4439,32 @@ export interface operations {
     items: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description `next_cursor` of the previous page. The default is the first page. */
+                /**
+                 * @description `next_cursor` of the previous page. The default is the first page.
+                 * @example eyJvZmZzZXQiOjUwfQ
+                 */
                 cursor?: string | null;
                 /** @description SMILES, standardized by the recipe. A space is read as `+`, except the space before an extension `|…|`. */
                 smiles?: string | null;
-                /** @description Name of an item. If no name matches exactly, names that differ in case match. */
+                /**
+                 * @description Name of an item. If no name matches exactly, names that differ in case match.
+                 * @example aspirin
+                 */
                 name?: string | null;
-                /** @description InChIKey. It requires a collection whose recipe includes InChIKeys. */
+                /**
+                 * @description InChIKey. It requires a collection whose recipe includes InChIKeys.
+                 * @example LFQSCWFLJHTTHZ-UHFFFAOYSA-N
+                 */
                 inchikey?: string | null;
-                /** @description Items per page. */
+                /**
+                 * @description Items per page.
+                 * @example 20
+                 */
                 limit?: number;
             };
             header?: never;
@@ -3527,7 +4589,10 @@ export interface operations {
     query: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
             };
             header?: never;
@@ -3539,6 +4604,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "1"
+                 *     }
+                 */
                 "application/json": components["schemas"]["QueryBody"];
             };
         };
@@ -3766,7 +4836,10 @@ export interface operations {
     collection: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
             };
             header?: never;
@@ -3882,33 +4955,72 @@ export interface operations {
     positives_epoch: {
         parameters: {
             query: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
                 /** @description Sampling policy: `first_order` and `second_order` sample by similarity along one or two edges. `random_walk` ranks the items that random walks visit. */
                 policy: "first_order" | "random_walk" | "second_order";
-                /** @description Positives per anchor. The default is 5 for `random_walk` and 3 for the other policies. */
+                /**
+                 * @description Positives per anchor. The default is 5 for `random_walk` and 3 for the other policies.
+                 * @example 5
+                 */
                 k?: number | null;
-                /** @description Edges per walk. */
+                /**
+                 * @description Edges per walk.
+                 * @example 2
+                 */
                 length?: number;
-                /** @description Walks per anchor. */
+                /**
+                 * @description Walks per anchor.
+                 * @example 5
+                 */
                 walks?: number;
-                /** @description Return parameter of node2vec. 1 leaves the walk unbiased. */
+                /**
+                 * @description Return parameter of node2vec. 1 leaves the walk unbiased.
+                 * @example 1
+                 */
                 p?: number;
-                /** @description In-out parameter of node2vec. 1 leaves the walk unbiased. */
+                /**
+                 * @description In-out parameter of node2vec. 1 leaves the walk unbiased.
+                 * @example 1
+                 */
                 q?: number;
-                /** @description Probability that a walk ends after a step. */
+                /**
+                 * @description Probability that a walk ends after a step.
+                 * @example 0
+                 */
                 p_end?: number;
-                /** @description Probability that a walk that continues after a step returns to the anchor. */
+                /**
+                 * @description Probability that a walk that continues after a step returns to the anchor.
+                 * @example 0
+                 */
                 restart?: number;
-                /** @description Ranking of visited items: `top` takes the k most visited ones. `count` and `exp` sample k with replacement, in proportion to the visits or to their exponential. */
+                /**
+                 * @description Ranking of visited items: `top` takes the k most visited ones. `count` and `exp` sample k with replacement, in proportion to the visits or to their exponential.
+                 * @example exp
+                 */
                 rank?: "top" | "count" | "exp";
-                /** @description Padding if an anchor has fewer than k distinct candidates: `resample` repeats candidates, `self` adds the anchor. */
+                /**
+                 * @description Padding if an anchor has fewer than k distinct candidates: `resample` repeats candidates, `self` adds the anchor.
+                 * @example resample
+                 */
                 pad?: "resample" | "self";
-                /** @description Seed of the random sampling. */
+                /**
+                 * @description Seed of the random sampling.
+                 * @example 7
+                 */
                 seed?: number;
-                /** @description First anchor. */
+                /**
+                 * @description First anchor.
+                 * @example 0
+                 */
                 start?: number;
-                /** @description Anchor to stop before. The default is after the last item. */
+                /**
+                 * @description Anchor to stop before. The default is after the last item.
+                 * @example 100
+                 */
                 stop?: number | null;
             };
             header?: never;
@@ -4050,17 +5162,35 @@ export interface operations {
     negatives: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description Seed of the random sampling. */
+                /**
+                 * @description Seed of the random sampling.
+                 * @example 7
+                 */
                 seed?: number;
-                /** @description Epoch to sample for, from 0. */
+                /**
+                 * @description Epoch to sample for, from 0.
+                 * @example 0
+                 */
                 epoch?: number;
-                /** @description First batch. */
+                /**
+                 * @description First batch.
+                 * @example 0
+                 */
                 first?: number;
-                /** @description Number of batches. */
+                /**
+                 * @description Number of batches.
+                 * @example 4
+                 */
                 batches?: number;
-                /** @description Negatives per batch. */
+                /**
+                 * @description Negatives per batch.
+                 * @example 255
+                 */
                 count?: number;
             };
             header?: never;
@@ -4188,7 +5318,10 @@ export interface operations {
     search_batch: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
             };
             header?: never;
@@ -4200,6 +5333,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "structures": [
+                 *         "CCO",
+                 *         {
+                 *           "name": "1"
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["SearchBatchBody"];
             };
         };
@@ -4355,15 +5498,30 @@ export interface operations {
     subgraph: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description Largest distance from the item, in edges. */
+                /**
+                 * @description Largest distance from the item, in edges.
+                 * @example 1
+                 */
                 hops?: number;
-                /** @description Largest number of items. */
+                /**
+                 * @description Largest number of items.
+                 * @example 100
+                 */
                 max_items?: number;
-                /** @description Largest number of edges. */
+                /**
+                 * @description Largest number of edges.
+                 * @example 1000
+                 */
                 max_edges?: number;
-                /** @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold. */
+                /**
+                 * @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold.
+                 * @example 0.6
+                 */
                 min_similarity?: number | null;
             };
             header?: never;
@@ -4481,15 +5639,30 @@ export interface operations {
     hops: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description Number of random items to start from. */
+                /**
+                 * @description Number of random items to start from.
+                 * @example 100
+                 */
                 targets?: number;
-                /** @description Largest distance, in edges. */
+                /**
+                 * @description Largest distance, in edges.
+                 * @example 4
+                 */
                 max_hops?: number;
-                /** @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold. */
+                /**
+                 * @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold.
+                 * @example 0.6
+                 */
                 min_similarity?: number | null;
-                /** @description Seed of the random sampling. */
+                /**
+                 * @description Seed of the random sampling.
+                 * @example 7
+                 */
                 seed?: number;
             };
             header?: never;
@@ -4614,15 +5787,24 @@ export interface operations {
     path: {
         parameters: {
             query: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
                 /** @description Id of the first item. */
                 from: number;
                 /** @description Id of the last item. */
                 to: number;
-                /** @description Largest length of the path, in edges. */
+                /**
+                 * @description Largest length of the path, in edges.
+                 * @example 4
+                 */
                 max_hops?: number;
-                /** @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold. */
+                /**
+                 * @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold.
+                 * @example 0.6
+                 */
                 min_similarity?: number | null;
             };
             header?: never;
@@ -4738,15 +5920,30 @@ export interface operations {
     components: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description `next_cursor` of the previous page. The default is the first page. */
+                /**
+                 * @description `next_cursor` of the previous page. The default is the first page.
+                 * @example eyJvZmZzZXQiOjUwfQ
+                 */
                 cursor?: string | null;
-                /** @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold. */
+                /**
+                 * @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold.
+                 * @example 0.6
+                 */
                 min_similarity?: number | null;
-                /** @description Smallest number of members. */
+                /**
+                 * @description Smallest number of members.
+                 * @example 2
+                 */
                 min_size?: number;
-                /** @description Components per page. */
+                /**
+                 * @description Components per page.
+                 * @example 20
+                 */
                 limit?: number;
             };
             header?: never;
@@ -4862,13 +6059,25 @@ export interface operations {
     component: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description `next_cursor` of the previous page. The default is the first page. */
+                /**
+                 * @description `next_cursor` of the previous page. The default is the first page.
+                 * @example eyJvZmZzZXQiOjUwfQ
+                 */
                 cursor?: string | null;
-                /** @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold. */
+                /**
+                 * @description Smallest similarity of an edge, from the stored threshold to 1. The default is the threshold.
+                 * @example 0.6
+                 */
                 min_similarity?: number | null;
-                /** @description Members per page. */
+                /**
+                 * @description Members per page.
+                 * @example 20
+                 */
                 limit?: number;
             };
             header?: never;
@@ -4986,17 +6195,32 @@ export interface operations {
     clusters: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description `next_cursor` of the previous page. The default is the first page. */
+                /**
+                 * @description `next_cursor` of the previous page. The default is the first page.
+                 * @example eyJvZmZzZXQiOjUwfQ
+                 */
                 cursor?: string | null;
                 /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
-                /** @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold. */
+                /**
+                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+                 * @example 0.6
+                 */
                 threshold?: number | null;
-                /** @description Numeric property, by its column name in exports. Its values are summarized for each cluster. */
+                /**
+                 * @description Numeric property, by its column name in exports. Its values are summarized for each cluster.
+                 * @example logp
+                 */
                 property?: string | null;
-                /** @description Clusters per page. */
+                /**
+                 * @description Clusters per page.
+                 * @example 20
+                 */
                 limit?: number;
             };
             header?: never;
@@ -5121,17 +6345,32 @@ export interface operations {
     cluster: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description `next_cursor` of the previous page. The default is the first page. */
+                /**
+                 * @description `next_cursor` of the previous page. The default is the first page.
+                 * @example eyJvZmZzZXQiOjUwfQ
+                 */
                 cursor?: string | null;
                 /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
-                /** @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold. */
+                /**
+                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+                 * @example 0.6
+                 */
                 threshold?: number | null;
-                /** @description Numeric property, by its column name in exports. Its values are summarized for each cluster. */
+                /**
+                 * @description Numeric property, by its column name in exports. Its values are summarized for each cluster.
+                 * @example logp
+                 */
                 property?: string | null;
-                /** @description Members per page. */
+                /**
+                 * @description Members per page.
+                 * @example 20
+                 */
                 limit?: number;
             };
             header?: never;
@@ -5258,13 +6497,22 @@ export interface operations {
     item_cluster: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
                 /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
-                /** @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold. */
+                /**
+                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+                 * @example 0.6
+                 */
                 threshold?: number | null;
-                /** @description Numeric property, by its column name in exports. Its values are summarized for each cluster. */
+                /**
+                 * @description Numeric property, by its column name in exports. Its values are summarized for each cluster.
+                 * @example logp
+                 */
                 property?: string | null;
             };
             header?: never;
@@ -5391,11 +6639,17 @@ export interface operations {
     mcs: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
                 /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
-                /** @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold. */
+                /**
+                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+                 * @example 0.6
+                 */
                 threshold?: number | null;
             };
             header?: never;
@@ -5522,15 +6776,27 @@ export interface operations {
     mcs_depiction: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description Width in pixels. */
+                /**
+                 * @description Width in pixels.
+                 * @example 250
+                 */
                 width?: number;
-                /** @description Height in pixels. */
+                /**
+                 * @description Height in pixels.
+                 * @example 250
+                 */
                 height?: number;
                 /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
-                /** @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold. */
+                /**
+                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+                 * @example 0.6
+                 */
                 threshold?: number | null;
             };
             header?: never;
@@ -5657,27 +6923,57 @@ export interface operations {
     cliffs: {
         parameters: {
             query: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description `next_cursor` of the previous page. The default is the first page. */
+                /**
+                 * @description `next_cursor` of the previous page. The default is the first page.
+                 * @example eyJvZmZzZXQiOjUwfQ
+                 */
                 cursor?: string | null;
                 /** @description Numeric property, by its column name in exports. */
                 property: string;
-                /** @description Rank pairs by their difference, or by SALI, the difference divided by (1 - similarity). Ties are ordered by descending difference, then by ids. */
+                /**
+                 * @description Rank pairs by their difference, or by SALI, the difference divided by (1 - similarity). Ties are ordered by descending difference, then by ids.
+                 * @example sali
+                 */
                 by?: "sali" | "difference";
-                /** @description Smallest similarity of a pair. The default is 0.7, or the stored threshold if that is larger. */
+                /**
+                 * @description Smallest similarity of a pair. The default is 0.7, or the stored threshold if that is larger.
+                 * @example 0.6
+                 */
                 min_similarity?: number | null;
-                /** @description Largest similarity of a pair. */
+                /**
+                 * @description Largest similarity of a pair.
+                 * @example 0.99
+                 */
                 max_similarity?: number;
-                /** @description Smallest difference of a pair, in units of the property. */
+                /**
+                 * @description Smallest difference of a pair, in units of the property.
+                 * @example 1
+                 */
                 min_difference?: number;
-                /** @description Leave out pairs with identical fingerprints (similarity 1), whose SALI is infinite. `min_similarity=1` with `exclude_identical=false` lists only these pairs. */
+                /**
+                 * @description Leave out pairs with identical fingerprints (similarity 1), whose SALI is infinite. `min_similarity=1` with `exclude_identical=false` lists only these pairs.
+                 * @example true
+                 */
                 exclude_identical?: boolean;
-                /** @description Filters that both items must pass, as JSON in the form of `filters` in a query's body. */
+                /**
+                 * @description Filters that both items must pass, as JSON in the form of `filters` in a query's body.
+                 * @example [{"property": "logp", "min": 2}]
+                 */
                 filters?: string;
-                /** @description Substructure that both items must contain: a SMARTS pattern, in which a space is read as `+`, or a molecule as JSON in the form of `substructure` in a query's body. */
+                /**
+                 * @description Substructure that both items must contain: a SMARTS pattern, in which a space is read as `+`, or a molecule as JSON in the form of `substructure` in a query's body.
+                 * @example c1ccncc1
+                 */
                 substructure?: string;
-                /** @description Pairs per page. */
+                /**
+                 * @description Pairs per page.
+                 * @example 20
+                 */
                 limit?: number;
             };
             header?: never;
@@ -5802,13 +7098,25 @@ export interface operations {
     map: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description Numeric property, by its column name in exports. The default is to return no values. */
+                /**
+                 * @description Numeric property, by its column name in exports. The default is to return no values.
+                 * @example logp
+                 */
                 property?: string | null;
-                /** @description Clustering method. The default is to return no clusters. */
+                /**
+                 * @description Clustering method. The default is to return no clusters.
+                 * @example butina
+                 */
                 method?: ("butina" | "scaffold" | "single") | null;
-                /** @description Threshold of the clustering, for `butina` and `single` only. The defaults are those of the clusters endpoint. */
+                /**
+                 * @description Threshold of the clustering, for `butina` and `single` only. The defaults are those of the clusters endpoint.
+                 * @example 0.6
+                 */
                 threshold?: number | null;
             };
             header?: never;
@@ -5957,7 +7265,10 @@ export interface operations {
     pick: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
             };
             header?: never;
@@ -5969,6 +7280,19 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "from": {
+                 *         "ids": [
+                 *           0,
+                 *           1,
+                 *           2,
+                 *           3
+                 *         ]
+                 *       },
+                 *       "count": 3
+                 *     }
+                 */
                 "application/json": components["schemas"]["PickBody"];
             };
         };
@@ -6104,19 +7428,37 @@ export interface operations {
     depiction: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description Width in pixels. */
+                /**
+                 * @description Width in pixels.
+                 * @example 250
+                 */
                 width?: number;
-                /** @description Height in pixels. */
+                /**
+                 * @description Height in pixels.
+                 * @example 250
+                 */
                 height?: number;
-                /** @description Id of an item to compare with. The maximum common substructure of both is highlighted, unless `mark` says otherwise. */
+                /**
+                 * @description Id of an item to compare with. The maximum common substructure of both is highlighted, unless `mark` says otherwise.
+                 * @example 1
+                 */
                 highlight?: number | null;
                 /** @description SMILES of a structure to compare with, instead of `highlight`. A space is read as `+`, except the space before an extension `|…|`. */
                 highlight_smiles?: string | null;
-                /** @description Atoms to highlight: `shared` for the maximum common substructure, `differences` for the atoms outside it, `nothing` for none. */
+                /**
+                 * @description Atoms to highlight: `shared` for the maximum common substructure, `differences` for the atoms outside it, `nothing` for none.
+                 * @example shared
+                 */
                 mark?: "shared" | "differences" | "nothing";
-                /** @description Whether to align the depiction with that of the other structure, along the maximum common substructure. */
+                /**
+                 * @description Whether to align the depiction with that of the other structure, along the maximum common substructure.
+                 * @example true
+                 */
                 turned?: boolean;
             };
             header?: never;
@@ -6243,23 +7585,44 @@ export interface operations {
     structure_depiction: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description Width in pixels. */
+                /**
+                 * @description Width in pixels.
+                 * @example 250
+                 */
                 width?: number;
-                /** @description Height in pixels. */
+                /**
+                 * @description Height in pixels.
+                 * @example 250
+                 */
                 height?: number;
                 /** @description SMILES of at most 10 kB, standardized by the recipe. A space is read as `+`, except the space before an extension `|…|`. */
                 smiles?: string | null;
-                /** @description InChI of at most 10 kB, standardized by the recipe. */
+                /**
+                 * @description InChI of at most 10 kB, standardized by the recipe.
+                 * @example InChI=1S/C2H6O/c1-2-3/h3H,2H2,1H3
+                 */
                 inchi?: string | null;
-                /** @description Id of an item to compare with. The maximum common substructure of both is highlighted, unless `mark` says otherwise. */
+                /**
+                 * @description Id of an item to compare with. The maximum common substructure of both is highlighted, unless `mark` says otherwise.
+                 * @example 1
+                 */
                 highlight?: number | null;
                 /** @description SMILES of a structure to compare with, instead of `highlight`. A space is read as `+`, except the space before an extension `|…|`. */
                 highlight_smiles?: string | null;
-                /** @description Atoms to highlight: `shared` for the maximum common substructure, `differences` for the atoms outside it, `nothing` for none. */
+                /**
+                 * @description Atoms to highlight: `shared` for the maximum common substructure, `differences` for the atoms outside it, `nothing` for none.
+                 * @example shared
+                 */
                 mark?: "shared" | "differences" | "nothing";
-                /** @description Whether to align the depiction with that of the other structure, along the maximum common substructure. */
+                /**
+                 * @description Whether to align the depiction with that of the other structure, along the maximum common substructure.
+                 * @example true
+                 */
                 turned?: boolean;
             };
             header?: never;
@@ -6384,11 +7747,17 @@ export interface operations {
     structure: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
                 /** @description SMILES of at most 10 kB, standardized by the recipe. A space is read as `+`, except the space before an extension `|…|`. */
                 smiles?: string | null;
-                /** @description InChI of at most 10 kB, standardized by the recipe. */
+                /**
+                 * @description InChI of at most 10 kB, standardized by the recipe.
+                 * @example InChI=1S/C2H6O/c1-2-3/h3H,2H2,1H3
+                 */
                 inchi?: string | null;
             };
             header?: never;
@@ -6513,19 +7882,37 @@ export interface operations {
     export: {
         parameters: {
             query: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
                 /** @description Content of the export: items, edges, fingerprints, or links, the edges of the big graph whose nodes the items are. */
                 what: "items" | "edges" | "links" | "fingerprints";
-                /** @description Smallest similarity of exported edges, from the stored threshold to 1. The default is the threshold. It applies to edges only. */
+                /**
+                 * @description Smallest similarity of exported edges, from the stored threshold to 1. The default is the threshold. It applies to edges only.
+                 * @example 0.6
+                 */
                 min_similarity?: number | null;
                 /** @description File format. Items: csv, parquet, sdf or arrow. Edges: csv, parquet, graphml or arrow. Links: csv, parquet or arrow. Fingerprints: fps or npy. */
                 format: "csv" | "parquet" | "sdf" | "graphml" | "arrow" | "fps" | "npy";
-                /** @description Columns of items to export. The default is all columns. It applies to items only. */
+                /**
+                 * @description Columns of items to export. The default is all columns. It applies to items only.
+                 * @example [
+                 *       "logp",
+                 *       "activity"
+                 *     ]
+                 */
                 columns?: string[] | null;
-                /** @description First id. */
+                /**
+                 * @description First id.
+                 * @example 0
+                 */
                 start?: number;
-                /** @description Id to stop before. The default is after the last item. */
+                /**
+                 * @description Id to stop before. The default is after the last item.
+                 * @example 100
+                 */
                 stop?: number | null;
             };
             header?: never;
@@ -6680,7 +8067,10 @@ export interface operations {
     export_selection: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
             };
             header?: never;
@@ -6692,6 +8082,17 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "what": "items",
+                 *       "ids": [
+                 *         0,
+                 *         1,
+                 *         2
+                 *       ],
+                 *       "format": "sdf"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ExportBody"];
             };
         };
@@ -6833,13 +8234,25 @@ export interface operations {
     rejections: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
-                /** @description `next_cursor` of the previous page. The default is the first page. */
+                /**
+                 * @description `next_cursor` of the previous page. The default is the first page.
+                 * @example eyJvZmZzZXQiOjUwfQ
+                 */
                 cursor?: string | null;
-                /** @description Whether to list the rejected records of the latest run that reproduced this generation, instead of those of the run that published it. */
+                /**
+                 * @description Whether to list the rejected records of the latest run that reproduced this generation, instead of those of the run that published it.
+                 * @example false
+                 */
                 rerun?: boolean;
-                /** @description Rejected records per page. */
+                /**
+                 * @description Rejected records per page.
+                 * @example 20
+                 */
                 limit?: number;
             };
             header?: never;
@@ -6955,7 +8368,10 @@ export interface operations {
     reports: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
             };
             header?: never;
@@ -7071,7 +8487,10 @@ export interface operations {
     report_charts: {
         parameters: {
             query?: {
-                /** @description Generation id. The default is the generation of the cursor, or the current generation. */
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
                 generation?: string | null;
             };
             header?: never;

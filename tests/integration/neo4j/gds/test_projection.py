@@ -111,7 +111,7 @@ def test_missing_walks_raise_an_error(ask, generation, sampler):
         id=generation.id,
     )
     for policy in (WALK, Policy.from_name("first_order")):
-        with pytest.raises(StoreBusy, match="too few walks"):
+        with pytest.raises(StoreBusy, match="fewer walks"):
             sampler.positives(np.arange(4, dtype=np.int32), policy, 0, 0)
 
 

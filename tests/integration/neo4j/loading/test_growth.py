@@ -95,10 +95,10 @@ def test_growth_of_nodes_is_refused(stores: tuple[Store, Store], tmp_path: Path)
     nx.write_edgelist(nx.karate_club_graph(), tmp_path / "club.edgelist", data=False)
     ingest(stores[0], "c", [str(tmp_path / "club.edgelist")], resolve_nodes(), OPTIONS)
     before = stores[0].collection("c")
-    with pytest.raises(Conflict, match="neither added nor removed"):
+    with pytest.raises(Conflict, match="neither appended nor removed"):
         stores[0].growth("c")
     (tmp_path / "listed").write_text("0\n")
-    with pytest.raises(Conflict, match="neither added nor removed"):
+    with pytest.raises(Conflict, match="neither appended nor removed"):
         remove(stores[0], "c", str(tmp_path / "listed"), "name")
     assert stores[0].collection("c") == before
     stores[0].draft("c", "node").discard()  # Nobody holds the write lease.

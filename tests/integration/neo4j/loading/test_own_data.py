@@ -129,7 +129,7 @@ def test_constraint_on_graphkin_labels_is_reported(
     run_cypher(f"CREATE CONSTRAINT own {constraint}")
     run_cypher("CREATE (:GraphkinMolecule {smiles: 'CO'})")
     with open_store(bare_server.url, create=True) as store:
-        with pytest.raises(StoreError, match=r"Neo4j says: .* already exists"):
+        with pytest.raises(StoreError, match=r"Neo4j reports an error: .* already exists"):
             molecules.publish(store, "mine")
         assert store.collections() == []
 

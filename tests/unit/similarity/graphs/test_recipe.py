@@ -42,7 +42,7 @@ def test_options_override_a_preset() -> None:
         ({"threshold": 1.1}, "threshold"),
         ({"threshold": float("nan")}, "threshold"),
         ({"top_k": -1}, "top_k"),
-        ({"ties": "index"}, "ties by index"),
+        ({"ties": "index"}, "ties hash"),
         ({"fingerprint": {}}, "fingerprint"),
     ],
 )
@@ -52,7 +52,7 @@ def test_invalid_options_are_refused(options: dict[str, Any], reason: str) -> No
 
 
 def test_unknown_preset_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="no such preset") as error:
+    with pytest.raises(InvalidInput, match="no preset of this name") as error:
         resolve_graphs("best")
     assert error.value.expected == "one of default, paper, rc"
 

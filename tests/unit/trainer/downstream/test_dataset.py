@@ -87,13 +87,13 @@ def test_molecules_without_any_label_stay(tmp_path: Path) -> None:
     ("text", "options", "said"),
     [
         (TEXT, {"smiles_column": "structure"}, "(?s)structure.*one of mol_id, a, smiles, weight, b, c, or d"),
-        (TEXT, {"targets": ["a", "toxic"]}, "no column toxic"),
-        (TEXT, {"targets": ["weight"]}, "(?s)weight does not hold labels.*'46.1' in line 2"),
-        (TEXT, {"targets": ["smiles"]}, "smiles does not hold labels"),
+        (TEXT, {"targets": ["a", "toxic"]}, "no column 'toxic'"),
+        (TEXT, {"targets": ["weight"]}, "(?s)weight does not hold class labels.*46.1 in line 2"),
+        (TEXT, {"targets": ["smiles"]}, "smiles does not hold class labels"),
         ("smiles,weight\nCCO,46.1\n", {}, "no column of labels"),
-        ("smiles,y\nX,1\n,0\n", {}, "no molecule can be read"),
-        ("smiles,y\n", {}, "no molecule can be read"),
-        ("", {}, "no column smiles"),
+        ("smiles,y\nX,1\n,0\n", {}, "no molecule of the file can be read"),
+        ("smiles,y\n", {}, "no molecule of the file can be read"),
+        ("", {}, "no column 'smiles'"),
     ],
 )
 def test_unusable_file_is_refused(tmp_path: Path, text: str, options: dict[str, object], said: str) -> None:

@@ -226,7 +226,7 @@ def test_parts_that_cannot_be_scored_or_trained_on(dataset: Dataset, split: Spli
     ],
 )
 def test_impossible_options(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match="not a possible"):
+    with pytest.raises(InvalidInput, match="invalid"):
         FinetuneOptions(**wrong)
 
 

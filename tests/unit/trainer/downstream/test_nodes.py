@@ -107,9 +107,12 @@ def test_labelled_nodes_have_their_subgraphs(dataset: NodeDataset) -> None:
 
 
 def test_a_label_of_no_node_is_an_error(write: Callable[[str, str], Path]) -> None:
-    with pytest.raises(InvalidInput, match="labels what is no node") as refused:
+    with pytest.raises(InvalidInput, match="labels a node that") as refused:
         read_nodes(write("g.txt", "a b\n"), write("l.txt", "a 1\nc 1\nd 2\n"))
-    assert (refused.value.given, refused.value.hint) == ("c, the first of 2", "are the two files of the same graph?")
+    assert (refused.value.given, refused.value.hint) == (
+        "c, the first of 2",
+        "check that both files describe the same network",
+    )
 
 
 def test_ten_folds_without_validation(dataset: NodeDataset) -> None:

@@ -122,15 +122,15 @@ def replaced(folder: Path, target: Path, ending: str, text: str | None) -> Path:
 @pytest.mark.parametrize(
     ("ending", "text", "error", "said"),
     [
-        ("A", None, NotFound, "no set there"),
+        ("A", None, NotFound, "no set in the TUDataset layout"),
         ("graph_indicator", None, NotFound, "RANDOM_graph_indicator.txt"),
         ("graph_labels", None, NotFound, "RANDOM_graph_labels.txt"),
         ("A", "1, 2\n1, x\n", Damaged, "RANDOM_A.txt cannot be read"),
         ("A", "1 2\n", Damaged, "RANDOM_A.txt cannot be read"),
         ("A", "1, 2\n1\n", Damaged, "RANDOM_A.txt cannot be read"),
         ("A", "1\n2\n", Damaged, "1 numbers a line"),
-        ("A", "0, 1\n", InvalidInput, "nodes that are not there"),
-        ("A", "1, 999\n", InvalidInput, "nodes that are not there"),
+        ("A", "0, 1\n", InvalidInput, "nodes that do not exist"),
+        ("A", "1, 999\n", InvalidInput, "nodes that do not exist"),
         ("A", "2, 3\n1, 2\n", InvalidInput, "line 2 of RANDOM_A.txt"),
         ("graph_labels", "1\n" * 24, InvalidInput, "of 25 graphs, 24 classes"),
         ("graph_labels", "1.5\n" * 25, Damaged, "whole numbers"),
@@ -146,7 +146,7 @@ def test_invalid_file_of_a_data_set_is_refused(
 
 
 def test_path_that_is_not_a_data_set_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no such file"):
+    with pytest.raises(NotFound, match="does not exist"):
         read_tu(tmp_path / "nothing.zip")
     (tmp_path / "text.zip").write_text("no zip")
     with pytest.raises(Damaged, match="a folder or a zip file"):

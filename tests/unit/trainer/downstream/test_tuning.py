@@ -96,8 +96,8 @@ def test_first_of_equal_scores_wins() -> None:
 
 
 def test_tuning_refuses_an_empty_budget_and_values_outside_the_space() -> None:
-    with pytest.raises(InvalidInput, match="nothing to choose from"):
+    with pytest.raises(InvalidInput, match="there are no trials"):
         tune(closeness, START, 0, 0)
     for wrong in ({"dropout": 0.55}, {"learning_rate": 0.1}):
-        with pytest.raises(InvalidInput, match="outside of what is tuned"):
+        with pytest.raises(InvalidInput, match="outside the range that is tuned"):
             tune(closeness, {**START, **wrong}, 1, 0)

@@ -101,6 +101,6 @@ def test_moving_the_centre_changes_the_output(batch: Batch, around: Corpus) -> N
 
 def test_graphs_without_a_centre_are_refused(random_corpus: Callable[..., Corpus]) -> None:
     batch = Assembler(random_corpus([5, 4])).batch(np.array([0, 1]))
-    with pytest.raises(Conflict, match="nodes of big graphs"):
+    with pytest.raises(Conflict, match="trained on nodes of a network"):
         NodeInputs(8, 32, 4, 16)(batch)
     assert AtomInputs(8)(batch).shape == (9, 8)

@@ -174,13 +174,13 @@ def test_the_baselines_are_not_about_nodes(strategy: str) -> None:
     "wrong", [{"hops": 0}, {"inner": 5}, {"inner": -1}, {"outer": 4}, {"layers": 0}, {"hops": 3}, {"hops": 4}]
 )
 def test_impossible_contexts_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(InvalidInput, match="not a possible"):
+    with pytest.raises(InvalidInput, match="invalid"):
         Context(**wrong)
 
 
 def test_impossible_tasks_are_refused() -> None:
     for name, context in (("infomax", Context()), ("context-pred", None), ("magic", None)):
-        with pytest.raises(InvalidInput, match="not a possible"):
+        with pytest.raises(InvalidInput, match="invalid"):
             Task(name, context)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="or a task alone"):
         replace(PretrainConfig.from_strategy("rdm"), task=Task("infomax"))
@@ -233,15 +233,15 @@ def test_options_that_do_not_fit_the_kind_of_items_are_refused() -> None:
     for kind in ("molecule", "graph"):
         with pytest.raises(Conflict, match="no big graph to walk on"):
             PretrainConfig.from_strategy("gcc", kind=kind)
-        with pytest.raises(InvalidInput, match="kind of items for a queue"):
+        with pytest.raises(InvalidInput, match="kind of items with a queue"):
             PretrainConfig.from_strategy("hgc-fo", kind=kind, queue=256)
-        with pytest.raises(InvalidInput, match="encoder of items"):
+        with pytest.raises(InvalidInput, match="encoder for items"):
             PretrainConfig.from_strategy("hgc-fo", kind=kind, model=Model.from_kind("node"))
-    with pytest.raises(InvalidInput, match="encoder of items"):
+    with pytest.raises(InvalidInput, match="encoder for items"):
         PretrainConfig.from_strategy("gcc", kind="node", model=Model())
-    with pytest.raises(InvalidInput, match="a batch, 32, or more"):
+    with pytest.raises(InvalidInput, match="at least the batch size, 32"):
         PretrainConfig.from_strategy("gcc", kind="node", queue=31)
-    with pytest.raises(InvalidInput, match="one with hgc"):
+    with pytest.raises(InvalidInput, match="a strategy with hgc"):
         PretrainConfig.from_strategy("gcc", kind="node", mask_neighbors=True)
 
 
@@ -254,7 +254,7 @@ def test_impossible_options_are_refused() -> None:
         PretrainConfig.from_strategy("hgc")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="2 or more"):
         PretrainConfig.from_strategy("hgc-fo", batch_size=1)
-    with pytest.raises(InvalidInput, match="one with hgc"):
+    with pytest.raises(InvalidInput, match="a strategy with hgc"):
         PretrainConfig.from_strategy("adam", mask_neighbors=True)
     with pytest.raises(Conflict, match="molecule or graph or node"):
         PretrainConfig.from_strategy("hgc-fo", kind="word")

@@ -57,7 +57,7 @@ def test_the_order_depends_on_seed_and_epoch_alone() -> None:
 
 
 def test_collection_of_isolated_items_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="isolated"):
+    with pytest.raises(InvalidInput, match="too few items with a neighbor"):
         Plan(PretrainConfig.from_strategy("hgc-fo"), 0, epoch(9, isolated=tuple(range(1, 9))))
 
 
@@ -82,5 +82,5 @@ def test_with_several_processes_each_has_an_anchor_in_every_step(anchors: int, s
 def test_batches_and_collections_too_small_for_the_processes_are_refused() -> None:
     with pytest.raises(InvalidInput, match="batch size 4"):
         Plan(PretrainConfig.from_strategy("hgc-fo", batch_size=4), 0, epoch(40), min_anchors=5)
-    with pytest.raises(InvalidInput, match="3 anchors or more"):
+    with pytest.raises(InvalidInput, match="3 or more items with a neighbor"):
         Plan(PretrainConfig.from_strategy("hgc-fo", batch_size=4), 0, epoch(2), min_anchors=3)

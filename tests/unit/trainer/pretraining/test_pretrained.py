@@ -38,7 +38,7 @@ def test_other_options_than_the_weights(tmp_path: Path) -> None:
     run = json.loads((tmp_path / "run.json").read_text())
     run["config"]["model"]["width"] = 16
     (tmp_path / "run.json").write_text(json.dumps(run))
-    with pytest.raises(Damaged, match="another model"):
+    with pytest.raises(Damaged, match="do not fit the model"):
         load_encoder(tmp_path)
 
 
