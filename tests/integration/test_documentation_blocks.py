@@ -81,6 +81,7 @@ PAGES = [
         "docs/how-to/fine-tune-and-embed.md",
         ("checkpoint", "labeled_molecules"),
         {"finetune --csv mine.csv": "finetune --epochs 1 --seeds 0 --csv mine.csv"},
+        long=True,
     ),
 ]
 
