@@ -109,4 +109,4 @@ def _report(verb: str, copies: "CopyResult", as_json: bool) -> None:
         click.echo(f"{verb} {name} {short_id(generation)}")
     for name, generation in copies.deleted:
         click.echo(f"{name} {short_id(generation)} was deleted meanwhile")
-    click.echo(f"{len(copies.new)} generations {verb}, {len(copies.present)} present already")
+    click.echo(f"{len(copies.new)} generations {verb}, {len(copies.present)} already present")

@@ -128,12 +128,12 @@ def test_backup_and_restore_round_trip(store: Store, folder: Path, tmp_path: Pat
     generation = publish(store).generation
     backup, restored = tmp_path / "backup", tmp_path / "again"
     assert run(["backup", "--store", str(folder), "--to", str(backup)]) == 0
-    assert capfd.readouterr().out == f"saved c {generation}\n1 generations saved, 0 there already\n"
+    assert capfd.readouterr().out == f"saved c {generation[:12]}\n1 generations saved, 0 already present\n"
     assert run(["restore", "--from", str(backup), "--to", str(restored)]) == 0
-    assert capfd.readouterr().out == f"restored c {generation}\n1 generations restored, 0 there already\n"
+    assert capfd.readouterr().out == f"restored c {generation[:12]}\n1 generations restored, 0 already present\n"
     assert files(restored) == files(folder)
     assert run(["restore", "--from", str(backup), "--to", str(restored)]) == 0
-    assert capfd.readouterr().out == "0 generations restored, 1 there already\n"
+    assert capfd.readouterr().out == "0 generations restored, 1 already present\n"
 
 
 def test_failed_restore_leaves_no_store(store: Store, folder: Path, tmp_path: Path, publish: Any, capfd: Any) -> None:

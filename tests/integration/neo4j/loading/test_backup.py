@@ -19,11 +19,11 @@ def test_restored_backup_equals_the_original(
         generations = [MOLECULES.publish(store, "c").generation, GRAPHS.publish(store, "g").generation]
         assert run(["backup", "--store", empty_server.url, "--to", str(backup)]) == 0
         assert run(["backup", "--store", empty_server.url, "--to", str(backup)]) == 0
-        assert capfd.readouterr().out.endswith("0 generations saved, 2 there already\n")
+        assert capfd.readouterr().out.endswith("0 generations saved, 2 already present\n")
         for name, generation in zip("cg", generations, strict=True):
             store.delete(name, generation)
         assert run(["restore", "--from", str(backup), "--to", empty_server.url]) == 0
-        assert capfd.readouterr().out.endswith("2 generations restored, 0 there already\n")
+        assert capfd.readouterr().out.endswith("2 generations restored, 0 already present\n")
         with open_store(backup) as saved:
             assert copy_all(saved, store).new == []
             for name in "cg":
