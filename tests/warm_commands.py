@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from multiprocessing import forkserver
@@ -71,9 +72,11 @@ def _load() -> None:
 
 
 def _end_with_client(connection: socket.socket) -> None:
-    """Terminate this process when the script has ended, for instance by a signal."""
+    """Terminate this process when the script has ended, for instance by a signal, and kill it if it goes on."""
     if connection.recv(1) == b"":
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(10)
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _run(connection: socket.socket) -> int:
