@@ -52,7 +52,7 @@ TAGS = {
     "items": "Read items, look them up by structure, name or InChIKey, and filter and sort them.",
     "search": "Find the items that are most similar to a structure, search for many at once, and pick diverse items.",
     "neighbors": "Read the stored neighbors of an item.",
-    "hierarchy": "Walk the similarity graph: neighborhoods, paths, distances, activity cliffs and the map.",
+    "similarity graph": "Walk the similarity graph: neighborhoods, paths, distances, activity cliffs and the map.",
     "components": "Split the similarity graph into connected components at any threshold.",
     "clusters": "Cluster a collection, and find the common substructure of a cluster.",
     "depiction": "Draw items and structures as SVG.",

@@ -23,7 +23,7 @@ _BATCH_ROWS = 65_536
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
-    tags=["hierarchy"],
+    tags=["similarity graph"],
     route_class=with_access("read", QueryRoute),
     responses=problems(400, 404, 406, 409, 410, 422, 500, 503),
 )

@@ -319,7 +319,7 @@ export interface paths {
         };
         /**
          * Find a path between two items
-         * @description A shortest path between two items. Of several shortest paths, it is one with the largest minimum similarity.
+         * @description A shortest path between two items. If there are several, the one with the largest minimum similarity is returned.
          *
          *     `path` is null if the items are more than `max_hops` edges apart.
          */

@@ -17,7 +17,7 @@ from graphkin.protocol.requests import HopsQuery, PathQuery, SubgraphQuery
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
-    tags=["hierarchy"],
+    tags=["similarity graph"],
     route_class=with_access("read", SearchRoute),
     responses=problems(400, 404, 406, 410, 422, 500, 503),
 )
@@ -49,7 +49,7 @@ def hops(context: JsonContext, query: Annotated[HopsQuery, Query()]) -> Response
 
 @router.get("/paths", response_model=PathReply)
 def path(context: JsonContext, query: Annotated[PathQuery, Query()]) -> Response:
-    """A shortest path between two items. Of several shortest paths, it is one with the largest minimum similarity.
+    """A shortest path between two items. If there are several, the one with the largest minimum similarity is returned.
 
     `path` is null if the items are more than `max_hops` edges apart.
     """
