@@ -105,7 +105,7 @@ def test_queries_are_read_as_the_page_says(given: str, becomes: str) -> None:
     if becomes.startswith("rejected: "):
         with pytest.raises(InvalidInput) as error:
             read_molecule(resolve(), given, "smiles")
-        assert error.value.detail == becomes.replace("rejected", "not a molecule")
+        assert error.value.detail == becomes.replace("rejected", "this is not a molecule")
     else:
         assert f"`{read_molecule(resolve(), given, 'smiles').text}`" == becomes
 
