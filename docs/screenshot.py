@@ -41,7 +41,7 @@ def take(url: str, path: Path) -> None:
 
 
 def _settle(page: Page) -> None:
-    page.get_by_role("list", name="Items of the graph").get_by_role("listitem").first.wait_for()
+    page.get_by_role("list", name="Items in the graph").get_by_role("listitem").first.wait_for()
     page.wait_for_load_state("networkidle")
     page.locator(".canvas[aria-busy=true]").wait_for(state="detached")
 

@@ -37,8 +37,6 @@ TERMS = {
     "cap": r"\b(uncapped|capped|caps?)\b",
     "draw": r"\b(draws?|drew|drawn) (a |the |its |their |some )?(positives?|negatives?|walks?|samples?|anchors?)\b",
     "nursery, shelf": r"\b(nursery|nurseries|shelf|shelves)\b",
-    "similarity tree": r"\bsimilarity tree\b",
-    "central compound": r"\bcentral compounds?\b",
     "of like size": r"\bof like size\b",
 }
 """Words that stand for a missing noun, or for another term of the vocabulary, by name of the rule."""

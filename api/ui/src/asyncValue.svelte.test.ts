@@ -92,7 +92,7 @@ describe("an async value", () => {
   it("reports an unexpected error as a fault of the page", async () => {
     void asyncValue.start(server.load);
     await server.reject(0, new TypeError("no such thing"));
-    expect(asyncValue.failure).toMatchObject({ status: 0, title: "A fault of this page" });
+    expect(asyncValue.failure).toMatchObject({ status: 0, title: "Error in this page" });
     expect(asyncValue.failure?.message).toContain("no such thing");
   });
 });

@@ -47,7 +47,7 @@ export class AsyncValue<Value> {
       if (!controller.signal.aborted) this.value = value;
     } catch (error) {
       if (controller.signal.aborted) return;
-      this.failure = error instanceof Failure ? error : new Failure(0, "A fault of this page", String(error));
+      this.failure = error instanceof Failure ? error : new Failure(0, "Error in this page", String(error));
       this.dropValue();
     } finally {
       if (controller === this.controller) [this.isPending, this.busyReason] = [false, null];

@@ -5,10 +5,10 @@ import { inapplicableProperties, unreadableParameters } from "./permalink";
 describe("a permalink", () => {
   it("reports parameters that cannot be read", () => {
     expect(unreadableParameters("?part=clifs&filter=%5B%22mass%22%5D&filter=x&min_similarity=7&view=tiles")).toEqual([
-      "There is no part “clifs”. Known are find, items, list, basket, clusters, cliffs, map, tree, collection.",
-      'The filter “["mass"]” cannot be read, and nothing is filtered by it. A filter is ["PROPERTY",LEAST,MOST] or ["PROPERTY","TEXT"].',
-      'The filter “x” cannot be read, and nothing is filtered by it. A filter is ["PROPERTY",LEAST,MOST] or ["PROPERTY","TEXT"].',
-      "The min_similarity “7” cannot be read. It is a number above 0, at most 1.",
+      "Unknown part “clifs”. Accepted values: find, items, list, basket, clusters, cliffs, map, tree, collection.",
+      'The filter “["mass"]” is not valid and was ignored. Accepted form: ["PROPERTY",MIN,MAX] or ["PROPERTY","TEXT"].',
+      'The filter “x” is not valid and was ignored. Accepted form: ["PROPERTY",MIN,MAX] or ["PROPERTY","TEXT"].',
+      "The min_similarity “7” is not valid. Accepted values: numbers above 0 and up to 1.",
     ]);
   });
 
@@ -26,14 +26,14 @@ describe("a permalink", () => {
     expect(inapplicableProperties(address("?part=cliffs&property=mass&view=graph&colour=logP"), properties)).toEqual([]);
     expect(inapplicableProperties(address("?part=collection&property=potency&colour=class"), properties)).toEqual([]);
     expect(inapplicableProperties(address("?part=cliffs&property=potency&view=graph&colour=class"), properties)).toEqual([
-      "This collection has no property “potency” with numbers. Properties with numbers are mass, logP.",
-      "This collection has no property “class” with numbers. Properties with numbers are mass, logP.",
+      "This collection has no numeric property “potency”. Its numeric properties: mass, logP.",
+      "This collection has no numeric property “class”. Its numeric properties: mass, logP.",
     ]);
     expect(inapplicableProperties(address("?filter=%5B%22potency%22%2C1%2Cnull%5D&filter=%5B%22mass%22%2C1%2Cnull%5D"), properties)).toEqual([
       "This collection has no property “potency” to filter by.",
     ]);
     expect(inapplicableProperties(address("?part=clusters&property=x"), {})).toEqual([
-      "This collection has no property “x” with numbers. No property here has numbers.",
+      "This collection has no numeric property “x”. It has no numeric properties.",
     ]);
   });
 });

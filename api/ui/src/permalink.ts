@@ -2,7 +2,7 @@ import { type Address, CHOICES } from "./address";
 import { parseCondition } from "./filter/conditions";
 import type { PropertyKinds } from "./results/columns";
 
-const FILTER_SYNTAX = '["PROPERTY",LEAST,MOST] or ["PROPERTY","TEXT"]';
+const FILTER_SYNTAX = '["PROPERTY",MIN,MAX] or ["PROPERTY","TEXT"]';
 
 /**
  * Return a sentence for each parameter of an address that the page cannot read. The page ignores these parameters.
@@ -11,19 +11,19 @@ export function unreadableParameters(search: string): string[] {
   const parameters = new URLSearchParams(search);
   const choiceSentences = Object.entries(CHOICES).flatMap(([name, choices]) => {
     const text = parameters.get(name);
-    return !text || choices.includes(text) ? [] : [`There is no ${name} “${text}”. Known are ${choices.join(", ")}.`];
+    return !text || choices.includes(text) ? [] : [`Unknown ${name} “${text}”. Accepted values: ${choices.join(", ")}.`];
   });
   const unreadableFilters = parameters.getAll("filter").filter((text) => parseCondition(text).length === 0);
   return [
     ...choiceSentences,
-    ...unreadableFilters.map((text) => `The filter “${text}” cannot be read, and nothing is filtered by it. A filter is ${FILTER_SYNTAX}.`),
+    ...unreadableFilters.map((text) => `The filter “${text}” is not valid and was ignored. Accepted form: ${FILTER_SYNTAX}.`),
     ...similaritySentences(parameters.get("min_similarity")),
   ];
 }
 
 function similaritySentences(text: string | null): string[] {
   if (!text || (Number(text) > 0 && Number(text) <= 1)) return [];
-  return [`The min_similarity “${text}” cannot be read. It is a number above 0, at most 1.`];
+  return [`The min_similarity “${text}” is not valid. Accepted values: numbers above 0 and up to 1.`];
 }
 
 /**
@@ -32,7 +32,7 @@ function similaritySentences(text: string | null): string[] {
  */
 export function inapplicableProperties(address: Address, properties: PropertyKinds): string[] {
   const numericProperties = Object.keys(properties).filter((name) => properties[name] === "number");
-  const numericSentence = numericProperties.length ? `Properties with numbers are ${numericProperties.join(", ")}.` : "No property here has numbers.";
+  const numericSentence = numericProperties.length ? `Its numeric properties: ${numericProperties.join(", ")}.` : "It has no numeric properties.";
   const { q, part, view, property, color } = address;
   const comparedProperty = q === null && (part === "cliffs" || part === "clusters") ? [property] : [];
   const colorProperty = (q === null && part === "map") || view === "graph" ? [color] : [];
@@ -40,6 +40,6 @@ export function inapplicableProperties(address: Address, properties: PropertyKin
   const unknownSentences = unknownFilters.map((condition) => `This collection has no property “${condition.property}” to filter by.`);
   const nonNumericSentences = [...comparedProperty, ...colorProperty]
     .filter((name) => name !== null && !numericProperties.includes(name))
-    .map((name) => `This collection has no property “${name}” with numbers. ${numericSentence}`);
+    .map((name) => `This collection has no numeric property “${name}”. ${numericSentence}`);
   return [...unknownSentences, ...nonNumericSentences];
 }

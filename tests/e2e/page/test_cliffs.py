@@ -31,9 +31,9 @@ def _expected(cliffs: dict[str, Any]) -> list[str]:
 def test_identical_fingerprints_are_shown_separately(page: Page, api: httpx.Client, look: Look) -> None:
     reply, identical_reply = _fetch(api), _fetch(api, min_similarity=1, exclude_identical=False)
     page.goto("/?collection=nci&part=cliffs&property=molwt")
-    page.get_by_text(f"{reply['total']:,} pairs of neighbors differ in molwt, the largest difference").wait_for()
-    cliffs = page.get_by_role("region", name="Cliffs")
-    identical = page.get_by_role("region", name="Same fingerprint")
+    page.get_by_text(f"{reply['total']:,} pairs of neighbors differ in molwt. The pair with the largest difference").wait_for()
+    cliffs = page.get_by_role("region", name="Activity cliffs")
+    identical = page.get_by_role("region", name="Identical fingerprints")
     expect(identical.locator("figcaption a").nth(1)).to_be_visible()
     assert _names(cliffs) == _expected(reply)
     assert _names(identical) == _expected(identical_reply)
@@ -52,14 +52,14 @@ def test_maximum_similarity_is_part_of_the_url(page: Page, api: httpx.Client) ->
     page.get_by_label("Similarity ≤").press("Enter")
     page.get_by_text(f"{reply['total']:,} pairs of neighbors differ in molwt").wait_for()
     assert "max_similarity=0.8" in page.url
-    assert _names(page.get_by_role("region", name="Cliffs")) == _expected(reply)
+    assert _names(page.get_by_role("region", name="Activity cliffs")) == _expected(reply)
 
 
 def test_column_with_censored_values_is_numeric(page: Page, look: Look) -> None:
     page.goto("/?collection=potency&part=cliffs&property=activity&min_similarity=0.4")
-    first = page.get_by_role("region", name="Cliffs").locator("ul li").first
+    first = page.get_by_role("region", name="Activity cliffs").locator("ul li").first
     expect(first).to_contain_text(">10000.0")
-    expect(first).to_contain_text("of a censored value: a bound")
+    expect(first).to_contain_text("a bound, because a value is censored")
     look(page, "cliffs of censored values")
     condition = quote('["activity_qualifier", ">"]')
     page.goto(f"/?collection=potency&part=items&filter={condition}")
@@ -71,9 +71,9 @@ def test_column_with_censored_values_is_numeric(page: Page, look: Look) -> None:
 
 def test_discarded_values_are_listed(page: Page, look: Look) -> None:
     page.goto("/?collection=potency&part=collection")
-    special_values = page.locator("section", has=page.get_by_role("heading", name="Values that are not plain numbers"))
+    special_values = page.locator("section", has=page.get_by_role("heading", name="Missing, censored and text values"))
     expect(special_values).to_contain_text("1 missing, 1 censored (sign in activity_qualifier), of 8 values")
-    table = page.get_by_role("region", name="Values of repeated items that were not kept")
+    table = page.get_by_role("region", name="Conflicting values of duplicates")
     expect(table.get_by_role("row")).to_have_count(2)
     assert table.get_by_role("cell").all_inner_texts() == ["CCO", "activity", "2.5", "90.0"]
     look(page, "values of repeated items")

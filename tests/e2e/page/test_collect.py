@@ -37,7 +37,7 @@ def test_list_of_structures_is_looked_up(
     page.get_by_label("Paste SMILES").fill("\n".join(lines))
     page.get_by_role("button", name="Look up").click()
     page.get_by_text("20 found, 1 not found, 1 name not found, 1 unreadable").wait_for()
-    rows = page.get_by_role("region", name="What became of the list").locator("tbody tr")
+    rows = page.get_by_role("region", name="Results").locator("tbody tr")
     expect(rows).to_have_count(len(lines))
     expect(rows.nth(3)).to_contain_text("Found")
     expect(rows.nth(3).get_by_role("link")).to_have_text(stored[3])
@@ -54,15 +54,15 @@ def test_list_of_structures_is_looked_up(
         page.get_by_role("button", name="CSV").click()
     with Path(download.value.path()).open() as file:
         saved = [*csv.DictReader(file)]
-    assert [row["given"] for row in saved] == lines
+    assert [row["input"] for row in saved] == lines
     assert [row["id"] for row in saved] == [
         *(str(item["id"]) for item in items[:20]),
         str(nearest["item"]["id"]),
         "",
         "",
     ]
-    page.get_by_role("button", name="Put what is found into the basket").click()
-    page.get_by_role("button", name="and the nearest of the others").click()
+    page.get_by_role("button", name="Add found items to the basket").click()
+    page.get_by_role("button", name="Add the nearest items of the others").click()
     expect(page.get_by_role("link", name="Basket (21)")).to_be_visible()
 
 
@@ -76,7 +76,7 @@ def test_dropped_file_is_looked_up(page: Page, items: list[dict[str, Any]], form
     else:
         file.write_text("name,smiles\n" + "".join(f"n,{item['smiles']}\n" for item in items[:5]))
     page.goto("/?collection=chembl&part=list")
-    page.get_by_label("or a file").set_input_files(file)
+    page.get_by_label("or choose a file").set_input_files(file)
     page.get_by_text("5 found, 0 not found, 0 name not found, 0 unreadable").wait_for()
 
 
@@ -101,7 +101,7 @@ def test_unknown_names_come_with_suggestions(page: Page, look: Look) -> None:
     page.get_by_label("Paste SMILES").fill("aspirin\ndiclofenak\nCCO\nc1ccc(")
     page.get_by_role("button", name="Look up").click()
     page.get_by_text("0 found, 1 not found, 2 name not found, 1 unreadable").wait_for()
-    rows = page.get_by_role("region", name="What became of the list").locator("tbody tr")
+    rows = page.get_by_role("region", name="Results").locator("tbody tr")
     expect(rows.nth(0)).to_contain_text("Name not found")
     expect(rows.nth(1)).to_contain_text("Name not found")
     expect(rows.nth(1)).to_contain_text("Did you mean diclofenac?")
@@ -111,7 +111,7 @@ def test_unknown_names_come_with_suggestions(page: Page, look: Look) -> None:
     rows.nth(1).get_by_role("link", name="diclofenac").click()
     expect(page.locator("figure.query")).to_contain_text("diclofenac")
     page.goto("/?collection=pairs&q=diclofenak")
-    expect(page.get_by_text("Nothing here is named “diclofenak”, nor is it a SMILES or InChI.")).to_be_visible()
+    expect(page.get_by_text("No item is named “diclofenak”, and the text is not a SMILES or InChI.")).to_be_visible()
     expect(page.get_by_role("main").get_by_role("link", name="diclofenac")).to_be_visible()
 
 
@@ -123,7 +123,7 @@ def test_basket_is_filled_compared_shown_sent_and_downloaded(page: Page, api: ht
     page.get_by_text("Tiles").click()
     page.locator("section li input.tick").nth(2).check()
     expect(page.locator("section li input.tick").nth(0)).to_be_checked()
-    page.get_by_role("button", name=re.compile("Put all .* into the basket")).click()
+    page.get_by_role("button", name=re.compile("Add all .* to the basket")).click()
     (query_item,) = api.get(f"{URL}/items", params={"smiles": QUERY}).json()["items"]
     near = api.get(f"{URL}/items/{query_item['id']}/neighbors", params={"min_similarity": 0.45, "limit": 1000}).json()
     ids = [each["item"]["id"] for each in near["neighbors"]]
@@ -132,11 +132,11 @@ def test_basket_is_filled_compared_shown_sent_and_downloaded(page: Page, api: ht
     page.get_by_role("status").filter(has_text=f"{len(ids)} items").wait_for()
     look(page, "basket")
     page.get_by_text("Compare", exact=True).click()
-    compared = page.get_by_role("region", name="Compared")
+    compared = page.get_by_role("region", name="Comparison")
     expect(compared.locator("thead img")).to_have_count(min(len(ids), 12))
     look(page, "basket compared")
     page.get_by_text("Graph", exact=True).click()
-    members = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
+    members = page.get_by_role("list", name="Items in the graph").get_by_role("listitem")
     members.last.wait_for()
     expect(members).to_have_count(len(ids))
     edges = api.post(f"{URL}/export", json={"ids": ids, "what": "edges", "format": "csv"}).text.count("\n") - 1
@@ -150,13 +150,13 @@ def test_basket_is_filled_compared_shown_sent_and_downloaded(page: Page, api: ht
     assert downloaded == [each["item"]["smiles"] for each in near["neighbors"]]
     page.keyboard.press("Escape")
     address = page.get_by_role("link", name="Link", exact=True).get_attribute("href")
-    page.get_by_role("button", name="Empty").click()
+    page.get_by_role("button", name="Empty the basket").click()
     expect(page.get_by_role("heading", name="The basket is empty")).to_be_visible()
     look(page, "basket empty")
     page.goto(address or "")
-    page.get_by_text("These came by a link.").wait_for()
+    page.get_by_text("These items come from a link.").wait_for()
     expect(page.locator("tbody td.name")).to_have_count(len(ids))
-    page.get_by_role("button", name="Put them into the basket").click()
+    page.get_by_role("button", name="Add them to the basket").click()
     expect(page.get_by_role("link", name=f"Basket ({len(ids)})")).to_be_visible()
 
 
@@ -168,7 +168,7 @@ def test_basket_is_limited_to_the_ids_of_one_request(page: Page, api: httpx.Clie
     )
     page.goto(f"/?collection=chembl&q={QUERY}")
     page.locator("tbody input.tick").first.click()
-    expect(page.get_by_role("alert")).to_have_text(re.compile("holds 10,000 items, and these would be 10,001"))
+    expect(page.get_by_role("alert")).to_have_text(re.compile("at most 10,000 items.* would hold 10,001"))
 
 
 def test_diverse_items_are_picked_into_the_basket(page: Page, api: httpx.Client) -> None:
@@ -176,10 +176,10 @@ def test_diverse_items_are_picked_into_the_basket(page: Page, api: httpx.Client)
     expected_ids = api.post(f"{URL}/pick", json=body).json()["ids"]
     page.goto("/?collection=chembl&part=items&filter=%5B%22rings%22,5,null%5D")
     page.get_by_text(re.compile(r"^\d+ of 2,000 items$")).wait_for()
-    page.locator("summary", has_text="Pick").click()
-    page.get_by_label("How many").fill("7")
+    page.locator("summary", has_text="Diverse subset").click()
+    page.get_by_label("Number of items").fill("7")
     page.get_by_role("button", name="Pick").click()
-    page.get_by_text("7 were picked.").wait_for()
+    page.get_by_text("7 items picked.").wait_for()
     basket_ids = page.evaluate("JSON.parse(localStorage.getItem('graphkin.basket.chembl')).ids")
     assert basket_ids == expected_ids
 
@@ -190,11 +190,11 @@ def test_cliffs_are_shown_side_by_side(page: Page, api: httpx.Client, look: Look
     page.goto("/?collection=chembl&min_similarity=0.5")
     page.get_by_role("link", name="Cliffs").click()
     page.get_by_role("combobox", name="Property", exact=True).select_option("molwt")
-    page.get_by_role("combobox", name="By", exact=True).select_option("difference")
+    page.get_by_role("combobox", name="Rank by", exact=True).select_option("difference")
     page.get_by_role("slider").fill("0.5")
     page.get_by_text(f"{expected['total']:,} pairs of neighbors differ in molwt").wait_for()
     items = {item["id"]: item["smiles"] for item in expected["items"]}
-    names = page.get_by_role("region", name="Cliffs").locator("ul").first.locator("figcaption a")
+    names = page.get_by_role("region", name="Activity cliffs").locator("ul").first.locator("figcaption a")
     expect(names.nth(1)).to_have_text(items[expected["pairs"][0]["b"]])
     expected_smiles = [items[pair[end]] for pair in expected["pairs"] for end in "ab"]
     assert names.all_inner_texts() == expected_smiles
@@ -208,9 +208,9 @@ def test_cluster_is_opened_from_the_list(page: Page, api: httpx.Client, look: Lo
     smiles = {item["id"]: item["smiles"] for item in scaffolds["items"]}
     page.goto("/?collection=chembl")
     page.get_by_role("link", name="Clusters", exact=True).click()
-    page.get_by_role("combobox", name="By", exact=True).select_option("scaffold")
-    page.get_by_role("combobox", name="Range of", exact=True).select_option("molwt")
-    page.get_by_text(f"{scaffolds['total']:,} clusters, the largest first").wait_for()
+    page.get_by_role("combobox", name="Method", exact=True).select_option("scaffold")
+    page.get_by_role("combobox", name="Show the range of", exact=True).select_option("molwt")
+    page.get_by_text(f"{scaffolds['total']:,} clusters, the largest first.").wait_for()
     listed_clusters = page.get_by_role("region", name="Clusters").get_by_role("listitem")
     expect(listed_clusters.first).to_contain_text(f"{largest['size']} items")
     least, most = largest["range"]["min"], largest["range"]["max"]
@@ -223,9 +223,9 @@ def test_cluster_is_opened_from_the_list(page: Page, api: httpx.Client, look: Lo
     assert names.all_inner_texts() == [item["smiles"] for item in members][: names.count()]
     mcs = api.get(f"{URL}/clusters/1/mcs", params={"method": "scaffold"}).json()
     shared = page.get_by_role("figure", name="Common substructure")
-    expect(shared).to_contain_text(f"{mcs['atoms']} atoms in each of its {len(members)} members")
+    expect(shared).to_contain_text(f"Maximum common substructure of all {len(members)} members: {mcs['atoms']} atoms.")
     look(page, "cluster")
-    shared.get_by_role("link", name="All items with it").click()
+    shared.get_by_role("link", name="Show all compounds with it").click()
     having = {"substructure": mcs["smarts"], "limit": 1}
     counted = until_available(lambda: api.post(f"{URL}/items/query", json=having)).json()["total"]
     page.get_by_text(f"{counted:,} of 2,000 items").first.wait_for()
@@ -233,6 +233,6 @@ def test_cluster_is_opened_from_the_list(page: Page, api: httpx.Client, look: Lo
     page.reload()
     page.get_by_text(f"Cluster 1: {largest['size']} items").wait_for()
     names.first.click()
-    page.get_by_role("link", name="Its cluster").click()
+    page.get_by_role("link", name="Show its cluster").click()
     page.get_by_text(re.compile(r"Cluster \d+: \d+ items?")).wait_for()
     assert smiles[largest["centre"]] in [item["smiles"] for item in members]

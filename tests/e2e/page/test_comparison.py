@@ -41,13 +41,13 @@ def test_missing_chlorine_is_highlighted_in_the_query(page: Page, picture_svg: P
     expect(page.locator("figure.other")).to_contain_text("benzamide")
     assert len(highlighted_atoms(picture_svg(query))) > 1
     assert len(highlighted_atoms(picture_svg(other))) > 1
-    page.get_by_label("Pictures mark").select_option("nothing")
+    page.get_by_label("Highlight").select_option("nothing")
     assert highlighted_atoms(picture_svg(query)) == set()
 
 
 def test_query_that_is_not_stored_is_highlighted(page: Page, picture_svg: PictureSvg) -> None:
     query, other, _ = open_pair(page, "OC(=O)Cc1ccccc1Nc1c(Cl)cccc1Br")
-    expect(page.locator("figure.query")).to_contain_text("A new structure")
+    expect(page.locator("figure.query")).to_contain_text("New structure")
     expect(page.locator("figure.other")).to_contain_text("diclofenac")
     assert len(highlighted_atoms(picture_svg(query))) == len(highlighted_atoms(picture_svg(other))) == 1
 

@@ -35,7 +35,7 @@ REST = "() => new Promise((done) => requestAnimationFrame(() => requestAnimation
 def graph_page(page: Page) -> Page:
     """Return the page with an open graph."""
     page.goto(ADDRESS)
-    page.get_by_role("list", name="Items of the graph").get_by_role("listitem").nth(1).wait_for()
+    page.get_by_role("list", name="Items in the graph").get_by_role("listitem").nth(1).wait_for()
     return page
 
 
@@ -79,7 +79,7 @@ def test_path_is_highlighted(page: Page, api: httpx.Client) -> None:
     (item,) = api.get(url, params={"smiles": QUERY}).json()["items"]
     nearest = api.get(f"{url}/{item['id']}/neighbors", params={"limit": 1}).json()["neighbors"][0]["item"]
     page.goto(ADDRESS)
-    expect(page.get_by_text(re.compile("1 cluster"))).to_be_visible()
+    expect(page.get_by_text(re.compile("1 connected component"))).to_be_visible()
     assert count_pixels(pixels(page), ACCENT) == 0
     page.goto(f"{ADDRESS}&{httpx.QueryParams(to=nearest['smiles'])}")
     expect(page.get_by_label("Path", exact=True)).to_be_visible()
@@ -130,7 +130,7 @@ def test_downloaded_image_equals_the_canvas(graph_page: Page) -> None:
         if threshold == "0.3":
             graph_page.get_by_text("Download", exact=True).click()
         with graph_page.expect_download() as download:
-            graph_page.get_by_role("button", name="PNG of the graph").click()
+            graph_page.get_by_role("button", name="Graph as PNG").click()
         image = np.array(Image.open(io.BytesIO(Path(download.value.path()).read_bytes())).convert("RGBA"))
         # The color on a white background.
         red, green, blue = (round(255 + 0.45 * (part - 255)) for part in EDGE["light"])

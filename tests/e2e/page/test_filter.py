@@ -54,8 +54,8 @@ def test_whole_collection_is_filtered_sorted_and_downloaded(page: Page, frame: p
     page.get_by_text(f"{(frame['molwt'] >= 300).sum():,} of 2,000 items").wait_for()
     page.get_by_label("molwt from").fill("100000")
     page.keyboard.press("Enter")
-    page.get_by_text("Nothing passes this filter.").wait_for()
-    page.get_by_role("button", name="Remove the filter of molwt").click()
+    page.get_by_text("No item matches the filter.").wait_for()
+    page.get_by_role("button", name="Remove the filter on molwt").click()
     page.get_by_role("status").filter(has_text=re.compile("^2,000 items$")).wait_for()
     page.get_by_text("Tiles").click()
     page.locator("section li a.item").nth(3).focus()
@@ -90,7 +90,7 @@ def test_similar_items_are_filtered_below_the_query(page: Page, frame: pd.DataFr
     weights = [float(text) for text in page.locator("section tbody td:nth-child(6)").all_inner_texts()]
     total = len(weights)
     assert max(weights) <= 370
-    page.get_by_text(f"{total} similar, ≥ 0.30, that pass the filter").wait_for()
+    page.get_by_text(f"{total} similar, ≥ 0.30, filtered").wait_for()
     query = page.locator("thead tr.query")
     expect(query).to_contain_text(QUERY)
     expect(query).to_contain_text(f"{query_row['molwt']:.3f}")
@@ -104,7 +104,7 @@ def test_similar_items_are_filtered_below_the_query(page: Page, frame: pd.DataFr
     page.get_by_text(re.compile(r"^\d+ similar, ≥ 0.30$")).wait_for()
     page.get_by_label("Name begins with").fill("nothing is called so")
     page.keyboard.press("Enter")
-    page.get_by_role("link", name="Show all of it").click()
+    page.get_by_role("link", name="Clear the filter").click()
     expect(rows.first).to_be_visible()
 
 

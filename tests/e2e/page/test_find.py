@@ -124,7 +124,7 @@ def test_invalid_text_in_the_box_is_explained(page: Page, text: str) -> None:
     page.goto("/?collection=chembl")
     box = page.get_by_role("combobox", name="SMILES")
     box.fill(text)
-    expect(page.locator("#complaint")).to_contain_text(re.compile("[Nn]othing here is named|Too long"))
+    expect(page.locator("#complaint")).to_contain_text(re.compile("[Nn]o item is named|too long"))
     expect(box).to_have_attribute("aria-invalid", "true")
     page.keyboard.press("Enter")
     assert "q" not in url_parameters(page)
@@ -133,11 +133,11 @@ def test_invalid_text_in_the_box_is_explained(page: Page, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("c1ccccc1C(=O", "Not a structure: extra open parentheses, and nothing here is named “c1ccccc1C(=O”."),
-        ("c1ccccc1C(=", "Not a structure: syntax error around character 11, and nothing here is named “c1ccccc1C(=”."),
-        ("aspirin", "Nothing here is named “aspirin”, nor is it a SMILES or InChI."),
-        ("#99999", "There is no item 99999."),
-        (ASPIRIN_KEY, "No InChIKeys are kept here: give a SMILES or InChI."),
+        ("c1ccccc1C(=O", "Not a structure (extra open parentheses), and no item is named “c1ccccc1C(=O”."),
+        ("c1ccccc1C(=", "Not a structure (syntax error around character 11), and no item is named “c1ccccc1C(=”."),
+        ("aspirin", "No item is named “aspirin”, and the text is not a SMILES or InChI."),
+        ("#99999", "No item has the id 99999."),
+        (ASPIRIN_KEY, "This collection stores no InChIKeys. Type a SMILES or InChI."),
     ],
 )
 def test_invalid_text_has_a_specific_message(page: Page, text: str, message: str) -> None:
@@ -158,7 +158,7 @@ def test_item_is_found_by_inchikey(page: Page, own_folder: Path, serve: Callable
         page.keyboard.press("Enter")
         expect(page.get_by_label("Query and comparison")).to_contain_text("aspirin")
         page.locator("#box").fill(ASPIRIN_KEY.replace("BSYN", "BSYM"))
-        expect(page.locator("#complaint")).to_have_text("Nothing here has this InChIKey: give a SMILES or InChI.")
+        expect(page.locator("#complaint")).to_have_text("No item has this InChIKey. Type a SMILES or InChI.")
 
 
 def test_all_items_of_a_shared_name_are_offered(
@@ -178,10 +178,10 @@ def test_all_items_of_a_shared_name_are_offered(
 
 def test_invalid_url_is_explained(page: Page, look: Look) -> None:
     page.goto("/?collection=chembl&q=c1ccc(&min_similarity=7&view=nonsense&sort=-nothing")
-    expect(page.get_by_role("heading", name="Not understood")).to_be_visible()
+    expect(page.get_by_role("heading", name="Query not recognized")).to_be_visible()
     look(page, "not understood")
     page.goto("/?collection=nowhere&q=C")
-    expect(page.get_by_role("heading", name="There is no collection nowhere")).to_be_visible()
+    expect(page.get_by_role("heading", name="Collection nowhere does not exist")).to_be_visible()
 
 
 def test_new_structure_is_compared_with_all_items(page: Page, api: httpx.Client, look: Look) -> None:
@@ -218,7 +218,7 @@ def test_structure_is_drawn_in_the_editor(page: Page, look: Look) -> None:
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.get_by_role("button", name="Draw", exact=True).click()
-    expect(page.get_by_text("This is what you had drawn before.")).to_be_visible()
+    expect(page.get_by_text("This is your unfinished drawing.")).to_be_visible()
     use.click()
     expect(page.locator("#box")).to_have_value("c1ccccc1")
 

@@ -33,5 +33,5 @@ def test_fingerprints_are_found_by_name_and_have_no_pictures(page: Page, url: st
     box.press("Enter")
     rows = page.get_by_role("row")
     expect(rows.filter(has_text="print 9")).to_contain_text("0.88")
-    expect(rows.get_by_role("img", name="Picture of print 9: no picture")).to_be_visible()
+    expect(rows.get_by_role("img", name="Depiction of print 9: no depiction")).to_be_visible()
     look(page, "fingerprints")

@@ -34,7 +34,7 @@ def subgraph(api: httpx.Client, query: dict[str, Any]) -> dict[str, Any]:
 def open_graph(page: Page, address: str = ADDRESS) -> Locator:
     """Open a URL and return the items of the graph once they are loaded."""
     page.goto(address)
-    members = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
+    members = page.get_by_role("list", name="Items in the graph").get_by_role("listitem")
     members.first.wait_for()
     return members
 
@@ -60,12 +60,12 @@ def test_graph_equals_the_subgraph_of_the_api(page: Page, subgraph: dict[str, An
     page.locator("tbody tr").first.wait_for()
     assert [url for url in requests if "/assets/Graph" in url] == []
     page.get_by_text("Graph", exact=True).click()
-    members = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
+    members = page.get_by_role("list", name="Items in the graph").get_by_role("listitem")
     expect(members).to_have_count(len(subgraph["nodes"]))
     assert [url for url in requests if "/assets/Graph" in url] != []
     expect(page.get_by_text(f"{len(subgraph['edges'])} edges")).to_be_visible()
-    picture = page.get_by_role("img", name=re.compile("^Graph of "))
-    expect(picture).to_have_attribute("aria-label", re.compile(f"{len(subgraph['nodes'])} items in 1 cluster"))
+    picture = page.get_by_role("img", name=re.compile("^Similarity graph around "))
+    expect(picture).to_have_attribute("aria-label", re.compile(f"{len(subgraph['nodes'])} items in 1 connected component"))
     look(page, "graph")
 
 
@@ -81,7 +81,7 @@ def test_slider_changes_the_threshold_of_the_graph(page: Page, subgraph: dict[st
         alone = not any(nodes[0] in group for group in expected)
         expect(members).to_have_count(size + alone)
         visible_edges = sum(edge["similarity"] >= threshold for edge in subgraph["edges"])
-        expect(page.get_by_text(re.compile(rf"in {len(expected)} clusters?, {visible_edges} edges?"))).to_be_visible()
+        expect(page.get_by_text(re.compile(rf"in {len(expected)} connected components?, {visible_edges} edges?"))).to_be_visible()
         expect(page).to_have_url(re.compile(rf"min_similarity={threshold}\b"))
         if threshold == 0.4:
             look(page, "graph higher")
@@ -95,7 +95,7 @@ def test_item_is_expanded_by_its_neighbors(page: Page, api: httpx.Client, subgra
     before = {node["item"]["id"] for node in subgraph["nodes"]}
     most = max(subgraph["nodes"], key=lambda node: node["hidden"])
     name = most["item"]["smiles"]
-    button = members.get_by_role("button", name=f"{name}: {most['hidden']} more neighbours")
+    button = members.get_by_role("button", name=f"{name}: {most['hidden']} more neighbors")
     button.click()
     neighbors = api.get(f"{URL}/{most['item']['id']}/neighbors", params={"limit": 1000}).json()["neighbors"]
     fresh = [each["item"]["id"] for each in neighbors if each["item"]["id"] not in before]
@@ -110,7 +110,7 @@ def test_item_is_expanded_by_its_neighbors(page: Page, api: httpx.Client, subgra
 
 def test_graph_is_colored_by_a_property(page: Page, look: Look) -> None:
     open_graph(page)
-    choice = page.get_by_label("Colour by")
+    choice = page.get_by_label("Color by")
     name = choice.locator("option").nth(1).inner_text()
     choice.select_option(name)
     expect(page.locator(".scale")).to_be_visible()
@@ -130,7 +130,7 @@ def test_views_share_one_selection(page: Page, subgraph: dict[str, Any]) -> None
 
 def test_node_is_selected_by_a_click(page: Page) -> None:
     members = open_graph(page)
-    box = page.get_by_role("img", name=re.compile("^Graph of ")).bounding_box()
+    box = page.get_by_role("img", name=re.compile("^Similarity graph around ")).bounding_box()
     assert box is not None
     for place in range(0, 400, 20):
         page.mouse.click(box["x"] + box["width"] / 2 + place, box["y"] + box["height"] * 0.4)
@@ -159,11 +159,11 @@ def test_path_is_found_between_two_selected_items(page: Page, subgraph: dict[str
     members = open_graph(page)
     start, other = (subgraph["nodes"][place]["item"]["smiles"] for place in (1, 3))
     members.get_by_role("button", name=start).first.click()
-    page.get_by_role("button", name="Begin a path here").click()
+    page.get_by_role("button", name="Start a path here").click()
     members.get_by_role("button", name=other).first.click()
     page.get_by_role("button", name="Path to here").click()
     path = page.get_by_label("Path", exact=True)
-    expect(path).to_contain_text(f"From {start} to {other}")
+    expect(path).to_contain_text(f"Path from {start} to {other}")
     expect(path.get_by_role("listitem").last).to_contain_text(other)
 
 
@@ -177,7 +177,7 @@ def test_graph_is_used_by_the_keyboard(page: Page, subgraph: dict[str, Any]) -> 
     page.keyboard.press("Enter")
     page.get_by_role("slider").focus()
     page.keyboard.press("End")
-    expect(page.get_by_text(re.compile("alone$"))).to_be_visible()
+    expect(page.get_by_text(re.compile("without an edge$"))).to_be_visible()
 
 
 def test_new_structure_has_a_graph(page: Page, api: httpx.Client, look: Look) -> None:
@@ -197,8 +197,8 @@ def test_new_structure_has_a_graph(page: Page, api: httpx.Client, look: Look) ->
 def test_graph_without_neighbors_is_explained(page: Page) -> None:
     members = open_graph(page, "/?collection=chembl&q=FC(F)(F)S(F)(F)(F)(F)F&view=graph")
     expect(members).to_have_count(1)
-    expect(page.get_by_text("Nothing here is that similar to it.")).to_be_visible()
-    page.get_by_role("link", name="Show the closest of the whole collection").click()
+    expect(page.get_by_text("No item is this similar to the query.")).to_be_visible()
+    page.get_by_role("link", name="Show the most similar items of the whole collection").click()
     expect(page.get_by_text("2,000 compared")).to_be_visible()
 
 

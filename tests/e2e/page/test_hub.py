@@ -68,7 +68,7 @@ def hub(hierarchy: Any, serve: Serve, tmp_path_factory: pytest.TempPathFactory) 
 
 def members(page: Page, number: int) -> Locator:
     """Return the items of the graph once there are this many."""
-    listed_items = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
+    listed_items = page.get_by_role("list", name="Items in the graph").get_by_role("listitem")
     expect(listed_items).to_have_count(number, timeout=60_000)
     return listed_items
 
@@ -106,7 +106,7 @@ def test_table_of_a_hub_has_every_row(page: Page, hub: str) -> None:
     rows = page.locator("section tbody tr:not(.space)")
     table = page.get_by_role("table").last
     expect(page.get_by_text("10,000 similar, ≥ 0.40")).to_be_visible()
-    truncated = re.compile(r"This item: 10,000 of [\d,]+ pairs at or above 0\.4 are stored \(top-k 10,000\); ")
+    truncated = re.compile(r"The query: 10,000 of [\d,]+ pairs at or above 0\.4 are stored \(top-k 10,000\); ")
     expect(page.get_by_text(truncated)).to_be_visible()
     expect(table).to_have_attribute("aria-rowcount", "10001")
     items = page.locator("section .item")
@@ -145,12 +145,12 @@ def test_graph_of_a_hub_starts_with_the_most_similar(
     page.goto(f"{hub}&view=graph")
     members(page, 101)
     print(f"graph of a hub: {perf_counter() - begin:.1f} s, {longest_block():.0f} ms frozen")
-    expect(page.get_by_text("101 items in 1 cluster, 199 edges")).to_be_visible()
+    expect(page.get_by_text("101 items in 1 connected component, 199 edges")).to_be_visible()
     look(page, "hub")
     assert hover_targets(page) == {"node", "edge"}
-    page.get_by_role("button", name="C: 9,900 more neighbours").click()
+    page.get_by_role("button", name="C: 9,900 more neighbors").click()
     members(page, 201)
-    page.get_by_role("button", name="C: 9,800 more neighbours").click()
+    page.get_by_role("button", name="C: 9,800 more neighbors").click()
     members(page, 301)
     assert longest_block() < FROZEN
     page.go_back()
@@ -162,8 +162,8 @@ def test_graph_of_a_hub_is_limited_to_1000(page: Page, hub: str, longest_block: 
     page.goto(f"{hub}&view=graph{'&expand=C' * 20}")
     members(page, 1000)
     print(f"a thousand around a hub: {perf_counter() - begin:.1f} s, {longest_block():.0f} ms frozen")
-    expect(page.get_by_text("More than 1,000 items are not shown at once.")).to_be_visible()
-    expect(page.get_by_role("button", name="C: 9,001 more neighbours")).to_be_disabled()
+    expect(page.get_by_text("The graph shows at most 1,000 items.")).to_be_visible()
+    expect(page.get_by_role("button", name="C: 9,001 more neighbors")).to_be_disabled()
     page.get_by_role("slider").fill("0.97")
     members(page, 401)
     assert longest_block() < FROZEN

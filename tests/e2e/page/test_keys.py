@@ -27,21 +27,21 @@ def test_page_asks_for_a_key_and_keeps_it_for_the_tab(
     page.on("request", lambda request: addresses.append(request.url))
     with serve(own_folder, reports=tmp_path / "reports") as client:
         page.goto(f"{client.base_url}/?collection=nci&q=O=C(O)c1ccccc1")
-        field = page.get_by_label("Key", exact=True)
-        expect(page.get_by_role("heading", name="This server asks for a key")).to_be_visible()
+        field = page.get_by_label("API key", exact=True)
+        expect(page.get_by_role("heading", name="This server requires an API key")).to_be_visible()
         look(page, "asked for a key")
         field.fill("gk_wrong")
-        page.get_by_role("button", name="Use this key").click()
+        page.get_by_role("button", name="Use this API key").click()
         expect(page.get_by_role("alert")).to_contain_text("wrong, has expired or was revoked")
         field.fill(f" {secret} ")
-        page.get_by_role("button", name="Use this key").click()
+        page.get_by_role("button", name="Use this API key").click()
         expect(page.get_by_label("Collection").locator("option")).to_have_count(1)
         picture = page.get_by_label("Query and comparison").get_by_role("img").first
         expect(picture).to_have_attribute("aria-busy", "false")
         assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
         look(page, "let in by a key")
         with page.context.expect_page() as new_tab:
-            page.get_by_title("Open a large picture").first.click()
+            page.get_by_title("Open a larger depiction").first.click()
         large = new_tab.value.get_by_role("img")
         expect(large).to_be_visible()
         assert large.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1000
@@ -54,9 +54,9 @@ def test_page_asks_for_a_key_and_keeps_it_for_the_tab(
         assert page.context.cookies() == []
         other = page.context.new_page()
         other.goto(f"{client.base_url}/")
-        expect(other.get_by_label("Key", exact=True)).to_be_visible()
+        expect(other.get_by_label("API key", exact=True)).to_be_visible()
         other.close()
-        page.get_by_role("button", name="Forget the key").click()
+        page.get_by_role("button", name="Remove the API key").click()
         expect(field).to_be_visible()
         assert page.evaluate("sessionStorage.length") == 0
         with run_proxy(str(client.base_url), proxy_secret) as proxy:  # The proxy has authenticated the user.

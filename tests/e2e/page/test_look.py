@@ -49,7 +49,7 @@ def test_table_has_the_order_of_the_api(page: Page, neighbors: list[dict[str, An
 
 def test_column_sorts_and_back_restores(page: Page, neighbors: list[dict[str, Any]]) -> None:
     open_table(page)
-    header = page.get_by_role("columnheader", name="Neighbours")
+    header = page.get_by_role("columnheader", name="Neighbors")
     for sort, direction in (("-neighbours", "descending"), ("neighbours", "ascending")):
         header.get_by_role("button").click()
         expect(header).to_have_attribute("aria-sort", direction)
@@ -174,7 +174,7 @@ def test_list_is_one_tab_stop(page: Page, view: str, look: Look) -> None:
     page.locator("#box").focus()
     while not items.first.evaluate("button => button === document.activeElement"):
         page.keyboard.press("Tab")
-    hint = page.get_by_text("Arrow keys, Home and End")
+    hint = page.get_by_text("Use the arrow keys, Home and End")
     for key, place in (("ArrowDown", 1), ("ArrowRight", 2), ("ArrowUp", 1), ("End", -1), ("Home", 0), ("ArrowDown", 1)):
         page.keyboard.press(key)
         expect(items.nth(place)).to_be_focused()
@@ -214,7 +214,7 @@ def test_highlights_follow_the_setting(page: Page, picture_svg: Callable[[Locato
     picture = open_table(page).first.get_by_role("img")
     svg_by_mark = {"differences": picture_svg(picture)}
     for mark in ("shared", "nothing"):
-        page.get_by_label("Pictures mark").select_option(mark)
+        page.get_by_label("Highlight").select_option(mark)
         svg_by_mark[mark] = picture_svg(picture)
         assert parse_qs(urlsplit(page.url).query)["mark"] == [mark]
     highlights = {mark: len(re.findall("fill:#99D3ED|stroke:#99D3ED", svg)) for mark, svg in svg_by_mark.items()}
@@ -240,9 +240,9 @@ def test_threshold_filters_the_table(page: Page, neighbors: list[dict[str, Any]]
     expect(rows).to_have_count(len(expected))
     assert parse_qs(urlsplit(page.url).query)["min_similarity"] == ["0.4"]
     page.get_by_role("slider").fill("1")
-    expect(page.get_by_text("Nothing here is that similar.")).to_be_visible()
+    expect(page.get_by_text("No item is this similar to the query.")).to_be_visible()
     look(page, "nothing that similar")
-    page.get_by_role("link", name="Show what is most similar").click()
+    page.get_by_role("link", name="Show the most similar items").click()
     expect(rows).to_have_count(len(neighbors))
 
 
@@ -250,10 +250,10 @@ def test_isolated_item_is_compared_with_all_items(page: Page, api: httpx.Client)
     items = api.get("/v1/collections/chembl/items", params={"limit": 1000}).json()["items"]
     isolated = next(item for item in items if item["degree"] == 0)
     page.goto("/?" + str(httpx.QueryParams(collection="chembl", q=isolated["smiles"])))
-    page.get_by_role("link", name="Show the closest of the whole collection").click()
+    page.get_by_role("link", name="Show the most similar items of the whole collection").click()
     expect(page.locator("section tbody tr").first).to_be_visible()
     expect(page.get_by_text("1,999 compared")).to_be_visible()
-    expect(page.get_by_text("Compared with all 2,000 items")).to_be_visible()
+    expect(page.get_by_text("The query was compared with all 2,000 items")).to_be_visible()
 
 
 def test_molecule_of_300_atoms_is_shown(page: Page, look: Look, picture_svg: Callable[[Locator], str]) -> None:

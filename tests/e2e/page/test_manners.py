@@ -114,7 +114,7 @@ def test_pending_threshold_does_not_change_another_view(page: Page) -> None:
     page.get_by_role("slider").fill("0.9")
     page.get_by_role("link", name="Tree").click()
     page.clock.run_for(1000)
-    expect(page.get_by_role("region", name="Clusters").get_by_role("listitem").first).to_be_visible()
+    expect(page.get_by_role("region", name="Similarity tree").get_by_role("listitem").first).to_be_visible()
     assert "min_similarity" not in page.url
 
 
@@ -136,7 +136,7 @@ def test_busy_server_is_retried_after_the_indicated_delay(page: Page, look: Look
         "**/items/query*", lambda route: route.fulfill(status=503, json=problem, headers={"Retry-After": "5"}), times=1
     )
     page.goto(ADDRESS)
-    expect(page.get_by_text("The server is busy, and will be asked again: too many at once")).to_be_visible()
+    expect(page.get_by_text("The server is busy, so the page will try again. Reason: too many at once")).to_be_visible()
     look(page, "busy")
     page.clock.run_for(5000)
     expect(page.locator("section tbody tr").first).to_be_visible()
@@ -172,7 +172,7 @@ def test_damaged_collection_is_marked_and_not_requested_again(page: Page, look: 
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("Damaged")
     expect(alert).to_contain_text("indices.npy: its SHA-256 differs from the manifest's")
-    expect(page.locator("figure.query").get_by_role("img", name="no picture")).to_be_visible()
+    expect(page.locator("figure.query").get_by_role("img", name="no depiction")).to_be_visible()
     page.clock.run_for(60_000)
     assert len(requests) == 2
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)
@@ -198,7 +198,7 @@ def test_slow_query_shows_progress_and_can_be_canceled(page: Page, look: Look) -
     page.clock.fast_forward(4000)
     expect(page.get_by_text("This takes longer than usual.")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled.")).to_be_visible()
+    expect(page.get_by_text("Canceled.")).to_be_visible()
     page.unroute_all()
     page.get_by_role("button", name="Try again").click()
     expect(page.locator("section tbody tr").first).to_be_visible()
@@ -214,13 +214,13 @@ def test_replaced_generation_is_announced(
         publish(own_folder, "chembl", chembl_smiles[:300])
         wait_until_listed(client, 2)
         page.locator("tbody td.name a").first.click()
-        expect(page.get_by_text("You see an earlier generation of chembl.")).to_be_visible()
+        expect(page.get_by_text("This is an earlier generation of chembl.")).to_be_visible()
         page.go_back()
         expect(page.locator("section tbody tr")).to_have_count(before)
-        expect(page.get_by_text("You see an earlier generation of chembl.")).to_be_visible()
+        expect(page.get_by_text("This is an earlier generation of chembl.")).to_be_visible()
         look(page, "earlier generation")
-        page.get_by_role("link", name="Show the current one").click()
-        expect(page.get_by_text("You see an earlier generation")).to_have_count(0)
+        page.get_by_role("link", name="Show the current generation").click()
+        expect(page.get_by_text("This is an earlier generation")).to_have_count(0)
         expect(page.locator("section tbody tr")).not_to_have_count(before)
 
 
@@ -258,5 +258,5 @@ def test_store_without_collections_is_explained(page: Page, serve: Callable, tmp
     open_store(tmp_path / "empty", create=True).close()
     with serve(tmp_path / "empty") as client:
         page.goto(str(client.base_url))
-        expect(page.get_by_role("heading", name="There is no collection yet")).to_be_visible()
+        expect(page.get_by_role("heading", name="No collections yet")).to_be_visible()
         look(page, "no collection")

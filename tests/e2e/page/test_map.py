@@ -31,7 +31,7 @@ def test_map_shows_all_items_and_selects_by_lasso(
     page.get_by_role("link", name="Map", exact=True).click()
     page.get_by_text("2,000 items", exact=True).wait_for()
     sheet = page.get_by_role("application", name="Map of 2,000 items")
-    page.get_by_role("combobox", name="Colour by").select_option("molwt")
+    page.get_by_role("combobox", name="Color by").select_option("molwt")
     values = [row["value"] for row in rows]
     expect(page.locator(".legend")).to_contain_text(f"{min(values):.3f}")
     expect(page.locator(".legend")).to_contain_text(f"{max(values):.3f}")
@@ -45,7 +45,7 @@ def test_map_shows_all_items_and_selects_by_lasso(
     screen_positions = (positions - most / 2) * scale + inner / 2 + 1
     alone = int(KDTree(screen_positions).query(screen_positions, k=2)[0][:, 1].argmax())
     sheet.click(position={"x": screen_positions[alone, 0], "y": screen_positions[alone, 1]})
-    card = page.get_by_role("complementary", name="Chosen item")
+    card = page.get_by_role("complementary", name="Selected item")
     smiles = api.get(f"{URL}/items/{alone}").json()["smiles"]
     expect(card.get_by_role("link", name=smiles, exact=True)).to_be_visible()
     look(page, "map")
@@ -61,12 +61,12 @@ def test_map_shows_all_items_and_selects_by_lasso(
     lasso_text = page.get_by_text("items in the lasso")
     lasso_size = int(lasso_text.inner_text().split()[0].replace(",", ""))
     assert (screen_positions[:, 0] < center_x - 2).sum() <= lasso_size <= (screen_positions[:, 0] < center_x + 2).sum()
-    page.get_by_role("button", name="Put them into the basket").click()
+    page.get_by_role("button", name="Add them to the basket").click()
     page.get_by_role("link", name=f"Basket ({lasso_size:,})").click()
     page.get_by_text(f"{lasso_size:,} items").first.wait_for()
     page.go_back()
     page.get_by_role("application", name="Map of 2,000 items").wait_for()  # The coloring is restored.
-    expect(page.get_by_role("combobox", name="Colour by")).to_have_value("molwt")
+    expect(page.get_by_role("combobox", name="Color by")).to_have_value("molwt")
 
 
 def test_map_is_used_by_the_keyboard(page: Page) -> None:

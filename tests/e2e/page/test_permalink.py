@@ -12,16 +12,16 @@ from playwright.sync_api import Page, expect
 Look = Callable[..., None]
 
 UNREADABLE, UNKNOWN = quote('["molwt"]'), quote('["potency",1,null]')
-ALERT = "This link is not understood in full."
+ALERT = "Parts of this link were ignored."
 
 
 @pytest.mark.parametrize(
     ("link", "sentence"),
     [
-        ("part=clifs", "There is no part “clifs”. Known are find, items, list, basket, clusters, cliffs"),
-        (f"part=items&filter={UNREADABLE}", 'The filter “["molwt"]” cannot be read, and nothing is filtered'),
-        ("part=cliffs&property=potency", "no property “potency” with numbers. Properties with numbers are"),
-        ("part=clusters&property=potency", "no property “potency” with numbers. Properties with numbers are"),
+        ("part=clifs", "Unknown part “clifs”. Accepted values: find, items, list, basket, clusters, cliffs"),
+        (f"part=items&filter={UNREADABLE}", 'The filter “["molwt"]” is not valid and was ignored'),
+        ("part=cliffs&property=potency", "no numeric property “potency”. Its numeric properties:"),
+        ("part=clusters&property=potency", "no numeric property “potency”. Its numeric properties:"),
     ],
 )
 def test_invalid_parameter_of_a_link_is_reported(page: Page, link: str, sentence: str, look: Look) -> None:
@@ -42,9 +42,9 @@ def test_filter_of_an_unknown_property_is_reported(page: Page) -> None:
 def test_link_to_the_cluster_of_a_missing_item_is_reported(page: Page, look: Look) -> None:
     page.goto("/?collection=pairs&part=clusters&cluster=%23999")
     alert = page.get_by_role("alert")
-    expect(alert).to_contain_text("No such item")
-    expect(alert).to_contain_text("Nothing here is #999")
-    expect(page.get_by_text("A fault of this page")).to_have_count(0)
+    expect(alert).to_contain_text("Item not found")
+    expect(alert).to_contain_text("This collection has no item #999")
+    expect(page.get_by_text("Error in this page")).to_have_count(0)
     look(page, "cluster of a missing item")
     page.get_by_role("link", name="All clusters").click()
     expect(page.get_by_role("region", name="Clusters").get_by_role("listitem").first).to_be_visible()
@@ -68,11 +68,11 @@ def test_truncated_lists_are_marked(page: Page, api: httpx.Client, look: Look) -
     item = next(each for each in api.get("/v1/collections/truncated/items").json()["items"] if each["dropped"] > 1)
     page.goto(f"/?collection=truncated&q={item['names'][0]}")
     item_sentence = (
-        rf"This item: {item['degree']} of {item['degree'] + item['dropped']} pairs .* {item['dropped']} are truncated\."
+        rf"The query: {item['degree']} of {item['degree'] + item['dropped']} pairs .* {item['dropped']} are truncated\."
     )
     expect(page.get_by_text(re.compile(item_sentence))).to_be_visible()
     look(page, "truncated neighbors")
-    page.get_by_role("link", name="Compare with the whole collection").click()
+    page.get_by_role("link", name="Search the whole collection").click()
     expect(page.get_by_text(re.compile(item_sentence))).to_have_count(0)
     page.goto("/?collection=pairs&part=collection")
     expect(page.get_by_text("Pairs truncated")).to_be_visible()

@@ -151,7 +151,7 @@ def test_outdated_highlights_disappear_immediately(
     picture = page.locator("section button.item").nth(1).get_by_role("img")
     assert picture_svg(picture) == compared_depiction(api, neighbors[1], *size)
     HeldRequests(page, PICTURES)
-    mark_choice = page.get_by_label("Pictures mark")
+    mark_choice = page.get_by_label("Highlight")
     mark_choice.select_option("nothing")
     expect(picture).to_have_attribute("aria-busy", "true")
     assert "#99D3ED" not in source(picture)
@@ -241,7 +241,7 @@ def test_busy_server_is_retried_after_the_indicated_delay(
 
     page.route(PICTURES, refuse_first_time)
     page.goto(f"{ADDRESS}&view=tiles")
-    picture = page.get_by_role("list", name="Similar items").get_by_role("img").first
+    picture = page.get_by_role("list", name="Similar compounds").get_by_role("img").first
     # The plain and the compared picture are each refused once.
     expect(picture).to_have_attribute("aria-busy", "false", timeout=20_000)
     assert neighbors[0]["smiles"] in picture_svg(picture)
@@ -269,7 +269,7 @@ def test_retries_of_a_busy_server_are_limited(page: Page) -> None:
         expect(picture).to_have_attribute("aria-busy", "true")
         with page.expect_response(COMPARED):
             page.clock.run_for(3000)
-    expect(page.get_by_text("1 picture is missing.")).to_be_visible()
+    expect(page.get_by_text("1 depiction is missing.")).to_be_visible()
     page.clock.run_for(60_000)
     assert len(requests) == TRIES
 
@@ -283,9 +283,9 @@ def test_missing_pictures_are_reported_and_retried(
     page.route(PICTURES, lambda route: route.abort())
     page.goto(ADDRESS)
     first = page.locator("main section tbody tr").first.get_by_role("img")
-    report = page.get_by_text(re.compile(r"^\d+ pictures are missing\.$"))
+    report = page.get_by_text(re.compile(r"^\d+ depictions are missing\.$"))
     expect(report).to_be_visible()
-    expect(page.locator("img[alt$='no picture']").nth(5)).to_be_visible()
+    expect(page.locator("img[alt$='no depiction']").nth(5)).to_be_visible()
     look(page, f"pictures missing{' phone' if phone else ''}")
     page.unroute_all()
     page.get_by_role("button", name="Try again").click()
@@ -297,7 +297,7 @@ def test_missing_pictures_are_reported_and_retried(
 def test_picture_that_cannot_exist_is_not_retried(page: Page) -> None:
     page.route(PICTURES, lambda route: refuse(route, 422))
     rows = open_table(page)
-    expect(rows.first.get_by_role("img", name="no picture")).to_be_visible()
+    expect(rows.first.get_by_role("img", name="no depiction")).to_be_visible()
     expect(page.get_by_text("missing")).to_have_count(0)
 
 
@@ -306,7 +306,7 @@ def test_pictures_of_a_new_generation_do_not_mix_with_old_items(
 ) -> None:
     with serve(own_folder) as client:
         page.goto(f"{client.base_url}/?collection=chembl&part=tree")
-        clusters = page.get_by_role("region", name="Clusters").get_by_role("listitem")
+        clusters = page.get_by_role("region", name="Similarity tree").get_by_role("listitem")
         expect(clusters.first).to_be_visible()
         page.locator("#box").fill(QUERY)
         page.keyboard.press("Enter")

@@ -110,7 +110,7 @@ def assert_all_moves_are_smooth(page: Page) -> None:
 @pytest.mark.long
 def test_thousand_nodes_move_smoothly(page: Page, large: httpx.QueryParams, look: Look) -> None:
     page.goto(f"/?{large}")
-    members = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
+    members = page.get_by_role("list", name="Items in the graph").get_by_role("listitem")
     expect(members).to_have_count(1000, timeout=60_000)
     look(page, "graph of a thousand")
     assert_all_moves_are_smooth(page)

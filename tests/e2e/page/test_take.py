@@ -65,28 +65,28 @@ def test_selected_item_is_downloaded(page: Page, subgraph: dict[str, Any]) -> No
     page.goto(ADDRESS)
     page.locator("section tbody tr").first.get_by_role("img").click()
     page.get_by_text("Download", exact=True).click()
-    page.get_by_label("only what is chosen").check()
+    page.get_by_label("selected item only").check()
     with download_file(page, "CSV").open() as file:
         assert [int(row["id"]) for row in csv.DictReader(file)] == [subgraph["nodes"][1]["item"]["id"]]
 
 
 def test_graph_is_downloaded(page: Page, subgraph: dict[str, Any]) -> None:
     page.goto(f"{ADDRESS}&view=graph&min_similarity=0.4&colour=molwt")
-    page.get_by_role("list", name="Items of the graph").get_by_role("listitem").first.wait_for()
+    page.get_by_role("list", name="Items in the graph").get_by_role("listitem").first.wait_for()
     edges = [edge for edge in subgraph["edges"] if edge["similarity"] >= 0.4]
     joined = {end for edge in edges for end in ends(edge)}
     page.get_by_text("Download", exact=True).click()
     graph = ElementTree.parse(download_file(page, "GraphML")).getroot()
     assert len(list(graph.iter(f"{GRAPHML}edge"))) == len(edges)
     assert {int(node.attrib["id"][1:]) for node in graph.iter(f"{GRAPHML}node")} == joined
-    picture = ElementTree.parse(download_file(page, "SVG of the graph")).getroot()
+    picture = ElementTree.parse(download_file(page, "Graph as SVG")).getroot()
     assert len(list(picture.iter(f"{SVG}line"))) == len(edges)
     assert len(picture.findall(f"{SVG}g/{SVG}g/{SVG}svg")) == len(subgraph["nodes"])
     words = " ".join(text.text or "" for text in picture.iter(f"{SVG}text"))
     weights = [node["item"]["properties"]["molwt"] for node in subgraph["nodes"]]
-    for told in (QUERY, "Similarity ≥ 0.40", "Coloured by molwt", f"{min(weights):.3f} to {max(weights):.3f}"):
+    for told in (QUERY, "Similarity ≥ 0.40", "Colored by molwt", f"{min(weights):.3f} to {max(weights):.3f}"):
         assert told in words
-    pixels = np.asarray(Image.open(download_file(page, "PNG of the graph")).convert("L")).astype(int)
+    pixels = np.asarray(Image.open(download_file(page, "Graph as PNG")).convert("L")).astype(int)
     assert (np.ptp(pixels[-130:-20], axis=1) > 100).mean() > 0.3  # The image has the same words.
     expect(page.get_by_role("alert")).to_have_count(0)
 
@@ -116,15 +116,15 @@ def test_incomplete_file_is_not_downloaded(page: Page, outcome: str) -> None:
     page.clock.install()
     page.route("**/depiction.svg*", lambda route: route.abort() if outcome == "away" else None)
     page.goto(f"{ADDRESS}&view=graph")
-    page.get_by_role("list", name="Items of the graph").get_by_role("listitem").first.wait_for()
+    page.get_by_role("list", name="Items in the graph").get_by_role("listitem").first.wait_for()
     page.get_by_text("Download", exact=True).click()
-    page.get_by_role("button", name="SVG of the graph").click()
+    page.get_by_role("button", name="Graph as SVG").click()
     if outcome == "away":
         expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
     else:
         page.clock.fast_forward(5000)
         page.get_by_role("button", name="Cancel").click()
-        expect(page.get_by_text("Cancelled.")).to_be_visible()
+        expect(page.get_by_text("Canceled.")).to_be_visible()
     page.unroute_all()
     download_file(page, "CSV")
     assert len(downloads) == 1
@@ -167,7 +167,7 @@ def test_waiting_for_a_busy_server_can_be_canceled(page: Page) -> None:
     page.get_by_text("Download", exact=True).click()
     page.get_by_role("button", name="CSV").click()
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled.")).to_be_visible()
+    expect(page.get_by_text("Canceled.")).to_be_visible()
     page.clock.run_for(60_000)
     assert len(requests) == 1
     assert downloads == []

@@ -13,17 +13,17 @@ from studies.report import main as make_report
 Look = Callable[[Page, str], None]
 
 QUERY = "COc1cccc(NC(=O)c2ccc(S(=O)(=O)N3CCCC3)cc2)c1"
-OFF = re.compile("comes? off$")
+OFF = re.compile("splits? off$")
 COLLECTION = "/v1/collections/chembl"
 
 
 def test_tree_starts_with_all_clusters(page: Page, api: httpx.Client, look: Look) -> None:
     page.goto("/?collection=chembl")
     page.get_by_role("link", name="Tree").click()
-    clusters = page.get_by_label("Clusters").get_by_role("listitem")
+    clusters = page.get_by_label("Similarity tree").get_by_role("listitem")
     reply = api.get(f"{COLLECTION}/components").json()
     expect(clusters).to_have_count(len(reply["components"]))
-    expect(page.get_by_text(f"{reply['singletons']} of 2,000 items are alone")).to_be_visible()
+    expect(page.get_by_text(f"{reply['singletons']} of 2,000 items have no neighbor")).to_be_visible()
     expect(clusters.first).to_contain_text(f"{reply['components'][0]['size']:,} items")
     page.get_by_role("slider").fill("0.5")
     higher = api.get(f"{COLLECTION}/components", params={"min_similarity": 0.5}).json()
@@ -35,8 +35,8 @@ def test_tree_starts_with_all_clusters(page: Page, api: httpx.Client, look: Look
 
 def test_tree_leads_from_a_cluster_to_one_molecule(page: Page, look: Look) -> None:
     page.goto("/?collection=chembl&part=tree&min_similarity=0.4")
-    page.get_by_label("Clusters").get_by_role("link").nth(2).click()
-    tree = page.get_by_label("Tree", exact=True)
+    page.get_by_label("Similarity tree").get_by_role("link").nth(2).click()
+    tree = page.get_by_label("How the cluster splits", exact=True)
     expect(tree.get_by_text(OFF).first).to_be_visible()
     page.wait_for_load_state("networkidle")
     look(page, "tree")
@@ -58,7 +58,7 @@ def test_collection_describes_its_ingest(page: Page, api: httpx.Client, look: Lo
     for text in (f"{manifest['counts']['rejected']:,}", f"{manifest['edges']:,}", manifest["generation"], "morgan"):
         expect(article).to_contain_text(text)
     hops = api.get(f"{COLLECTION}/hops").json()["hops"]
-    rows = article.get_by_role("figure").filter(has_text="so many edges apart").locator("tbody tr")
+    rows = article.get_by_role("figure").filter(has_text="Similarity by distance in the graph").locator("tbody tr")
     expect(rows).to_have_count(len(hops))
     expect(rows.first).to_contain_text(f"{hops[0]['mean']:.3f}")
     look(page, "collection")
@@ -66,8 +66,8 @@ def test_collection_describes_its_ingest(page: Page, api: httpx.Client, look: Lo
 
 def test_collection_of_graphs_describes_its_ingest(page: Page, look: Look) -> None:
     page.goto("/?collection=graphs&part=collection")
-    expect(page.get_by_role("img", name="Histogram: items by neighbours")).to_be_visible()
-    expect(page.get_by_role("figure").filter(has_text="so many edges apart").locator("svg")).to_be_visible()
+    expect(page.get_by_role("img", name="Histogram of items by neighbors")).to_be_visible()
+    expect(page.get_by_role("figure").filter(has_text="Similarity by distance in the graph").locator("svg")).to_be_visible()
     look(page, "collection of graphs")
 
 
@@ -89,13 +89,13 @@ def test_reports_of_the_collection_are_shown(
         expect(report).to_contain_text("--targets 10")
         look(page, "reports")
         page.goto(f"{api.base_url}/?collection=karate&part=collection")
-        expect(page.get_by_role("img", name="Histogram: items by neighbours")).to_be_visible()
-        expect(page.get_by_role("figure").filter(has_text="Made by")).to_have_count(0)
+        expect(page.get_by_role("img", name="Histogram of items by neighbors")).to_be_visible()
+        expect(page.get_by_role("figure").filter(has_text="Created with")).to_have_count(0)
 
 
 def test_rejections_are_listed(page: Page, look: Look) -> None:
     page.goto("/?collection=nci&part=collection")
-    rows = page.get_by_role("region", name="What was rejected").locator("tbody tr")
+    rows = page.get_by_role("region", name="Rejected records").locator("tbody tr")
     expect(rows).to_have_count(20)
     expect(rows.first).to_contain_text("nci.smi:2001")
     expect(rows.first).to_contain_text("c1ccc(")
@@ -125,17 +125,17 @@ def test_positives_are_explained(page: Page, api: httpx.Client, look: Look) -> N
     for place, positive in enumerate(distinct[id] for id in ids):
         expect(listed_positives.nth(place)).to_contain_text(positive["item"]["smiles"])
         expect(listed_positives.nth(place)).to_contain_text(
-            "A neighbour of" if positive["direct"] else "Not a neighbour"
+            "Neighbor of the query" if positive["direct"] else "Not a neighbor"
         )
-        expect(listed_positives.nth(place)).to_contain_text(re.compile("came by it (once|twice|[0-9]+ times)"))
+        expect(listed_positives.nth(place)).to_contain_text(re.compile("visited it (once|twice|[0-9]+ times)"))
     look(page, "positives")
     listed_positives.nth(1).hover()
     expect(page.locator("figure.other")).to_contain_text(distinct[ids[1]]["item"]["smiles"])
-    page.get_by_label("Drawn by").select_option("first_order")
-    expect(listed_positives.first).to_contain_text("A neighbour of")
-    expect(page.get_by_text("came by it")).to_have_count(0)
+    page.get_by_label("Sampler").select_option("first_order")
+    expect(listed_positives.first).to_contain_text("Neighbor of the query")
+    expect(page.get_by_text("visited it")).to_have_count(0)
     page.go_back()
-    expect(page.get_by_label("Drawn by")).to_have_value("random_walk")
+    expect(page.get_by_label("Sampler")).to_have_value("random_walk")
     expect(listed_positives).to_have_count(len(distinct))
 
 
@@ -143,27 +143,27 @@ def test_seed_of_the_sample_is_part_of_the_url(page: Page) -> None:
     page.goto(f"/?collection=chembl&q={QUERY}&view=positives&policy=second_order")
     sampled_positives = page.get_by_label("Positives").get_by_role("listitem")
     expect(sampled_positives.first).to_be_visible()
-    page.get_by_role("button", name="Draw again").click()
+    page.get_by_role("button", name="Sample again").click()
     expect(page).to_have_url(re.compile("seed=1"))
     page.wait_for_load_state("networkidle")
     first_sample = sampled_positives.all_inner_texts()
     page.goto(page.url)
     expect(sampled_positives).to_have_text(first_sample, use_inner_text=True)
-    expect(page.get_by_label("Drawn by")).to_have_value("second_order")
+    expect(page.get_by_label("Sampler")).to_have_value("second_order")
 
 
 def test_tree_starts_at_0_where_every_similarity_is_stored(page: Page, api: httpx.Client) -> None:
     reply = api.get("/v1/collections/shapes/components").json()
     assert reply["total"] > 0
     page.goto("/?collection=shapes&part=tree")
-    clusters = page.get_by_role("region", name="Clusters").get_by_role("listitem")
+    clusters = page.get_by_role("region", name="Similarity tree").get_by_role("listitem")
     expect(clusters).to_have_count(reply["total"])
     clusters.first.get_by_role("link").click()
-    splits = page.get_by_role("region", name="Tree").get_by_role("listitem")
+    splits = page.get_by_role("region", name="How the cluster splits").get_by_role("listitem")
     expect(splits.first).to_be_visible()
-    page.get_by_role("link", name="The graph around its medoid").click()
-    members = page.get_by_role("list", name="Items of the graph").get_by_role("listitem")
-    expect(members.filter(has_text="1.000").first).to_contain_text("not told apart: They differ, but nothing does")
+    page.get_by_role("link", name="Graph around the central compound").click()
+    members = page.get_by_role("list", name="Items in the graph").get_by_role("listitem")
+    expect(members.filter(has_text="1.000").first).to_contain_text("identical fingerprints: Two different items with identical fingerprints.")
     page.get_by_text("Download", exact=True).click()
     with page.expect_download():
         page.get_by_role("button", name="GraphML").click()

@@ -97,7 +97,7 @@ async function request<Body>(path: string, options: RequestInit, body: (response
     throw await failureFrom(response);
   } catch (error) {
     if (options.signal?.aborted || error instanceof Failure) throw error;
-    throw new Failure(0, "No answer", "The server cannot be reached.", "Is it running, and is this machine online?");
+    throw new Failure(0, "No response", "The server cannot be reached.", "Check that the server is running and that this computer is online.");
   }
 }
 
@@ -105,7 +105,7 @@ async function failureFrom(response: Response): Promise<Failure> {
   const problem = (await response.json().catch(() => null)) as Problem | null;
   const details: ConstructorParameters<typeof Failure> = problem
     ? [problem.status, problem.title, problem.detail, problem.hint]
-    : [response.status, "Not answered", `The server says ${response.status}.`];
+    : [response.status, "Request failed", `The server returned status ${response.status}.`];
   const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "");
   if (problem?.type === DAMAGED) return new DamagedFailure(...details);
   return Number.isNaN(seconds) ? new Failure(...details) : new ServerBusy(seconds, ...details);

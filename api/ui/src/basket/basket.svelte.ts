@@ -34,7 +34,7 @@ class Basket {
   add(ids: readonly number[]): void {
     const combinedIds = [...new Set([...this.ids, ...ids])];
     const formatCount = (number: number) => number.toLocaleString("en");
-    this.refusal = combinedIds.length > MAX_ITEMS ? `A basket holds ${formatCount(MAX_ITEMS)} items, and these would be ${formatCount(combinedIds.length)}.` : null;
+    this.refusal = combinedIds.length > MAX_ITEMS ? `The basket holds at most ${formatCount(MAX_ITEMS)} items. With this addition it would hold ${formatCount(combinedIds.length)}.` : null;
     if (this.refusal === null) this.save(combinedIds);
   }
 

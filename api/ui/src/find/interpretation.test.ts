@@ -73,7 +73,7 @@ describe("interpret", () => {
     const client = new FakeClient();
     const { candidates, complaint } = await interpret(client as unknown as Client, "graph", "CCO");
     expect([candidates, client.calls]).toEqual([[], ["name"]]);
-    expect(complaint).toBe("Nothing here is named “CCO”.");
+    expect(complaint).toBe("No item is named “CCO”.");
   });
 
   it("returns at most 100 items of one name", async () => {
@@ -83,14 +83,14 @@ describe("interpret", () => {
 
 describe("the complaint", () => {
   it.each([
-    ["c1cO@", "Not a structure: syntax error around character 5, and nothing here is named “c1cO@”."],
-    ["aspirin", "Nothing here is named “aspirin”, nor is it a SMILES or InChI."],
-    ["CHEMBL25", "Nothing here is named “CHEMBL25”, nor is it a SMILES or InChI."],
-    ["hello world", "Nothing here is named “hello world”, nor is it a SMILES or InChI."],
-    ["#99999", "There is no item 99999."],
-    ["99999", "There is no item 99999, and nothing here is named “99999”."],
-    ["BSYNRYMUTXBXSQ-UHFFFAOYSA-N", "Nothing here has this InChIKey: give a SMILES or InChI."],
-  ])("explains in one sentence why %j has no interpretation", async (text, complaint) => {
+    ["c1cO@", "Not a structure (syntax error around character 5), and no item is named “c1cO@”."],
+    ["aspirin", "No item is named “aspirin”, and the text is not a SMILES or InChI."],
+    ["CHEMBL25", "No item is named “CHEMBL25”, and the text is not a SMILES or InChI."],
+    ["hello world", "No item is named “hello world”, and the text is not a SMILES or InChI."],
+    ["#99999", "No item has the id 99999."],
+    ["99999", "No item has the id 99999 or the name “99999”."],
+    ["BSYNRYMUTXBXSQ-UHFFFAOYSA-N", "No item has this InChIKey. Type a SMILES or InChI."],
+  ])("explains why %j has no interpretation", async (text, complaint) => {
     expect(await interpret(fakeClient(), "molecule", text)).toEqual({ candidates: [], complaint });
   });
 
@@ -98,7 +98,7 @@ describe("the complaint", () => {
     const client = new FakeClient();
     const withoutInchikeys = { items: ({ name }: { name?: string }) => (name ? [] : Promise.reject(new Failure(409, "", ""))) };
     const { complaint } = await interpret(Object.assign(client, withoutInchikeys) as unknown as Client, "molecule", KEY);
-    expect(complaint).toBe("No InChIKeys are kept here: give a SMILES or InChI.");
+    expect(complaint).toBe("This collection stores no InChIKeys. Type a SMILES or InChI.");
   });
 
   it.each([
@@ -111,7 +111,7 @@ describe("the complaint", () => {
   it("rejects a text that is too long without asking the API", async () => {
     const client = new FakeClient();
     const { complaint } = await interpret(client as unknown as Client, "molecule", "C".repeat(20_000));
-    expect([complaint, client.calls]).toEqual(["Too long: at most 10,000 characters are read.", []]);
+    expect([complaint, client.calls]).toEqual(["The text is too long. The limit is 10,000 characters.", []]);
   });
 
   it("does not hide an API that fails", async () => {

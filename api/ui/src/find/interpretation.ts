@@ -28,7 +28,7 @@ const INCHIKEY = /^(?:InChIKey=)?([A-Z]{14}-[A-Z]{10}-[A-Z])$/;
 export async function interpret(client: Client, kind: Kind, text: string, signal?: AbortSignal): Promise<Interpretations> {
   const trimmed = text.trim();
   if (trimmed.length > MAX_LENGTH)
-    return { candidates: [], complaint: `Too long: at most ${MAX_LENGTH.toLocaleString("en")} characters are read.` };
+    return { candidates: [], complaint: `The text is too long. The limit is ${MAX_LENGTH.toLocaleString("en")} characters.` };
   const id = /^#?(\d{1,9})$/.exec(trimmed)?.[1];
   const key = kind === "molecule" ? INCHIKEY.exec(trimmed)?.[1] : undefined;
   const canBeStructure = kind === "molecule" && key === undefined && !trimmed.startsWith("#");
@@ -40,10 +40,10 @@ export async function interpret(client: Client, kind: Kind, text: string, signal
   ]);
   const candidates = [byStructure, byInchikey, byName, byId].flatMap((result) => (result instanceof Failure ? [] : result));
   if (candidates.length) return { candidates, complaint: null };
-  if (id !== undefined) return { candidates, complaint: `There is no item ${id}${trimmed === id ? `, and ${noNameText(id)}` : ""}.` };
+  if (id !== undefined) return { candidates, complaint: `No item has the id ${id}${trimmed === id ? ` or the name “${id}”` : ""}.` };
   if (key !== undefined) {
-    const reason = byInchikey instanceof Failure ? "No InChIKeys are kept here" : "Nothing here has this InChIKey";
-    return { candidates, complaint: `${reason}: give a SMILES or InChI.` };
+    const reason = byInchikey instanceof Failure ? "This collection stores no InChIKeys." : "No item has this InChIKey.";
+    return { candidates, complaint: `${reason} Type a SMILES or InChI.` };
   }
   return { candidates, complaint: explain(trimmed, byStructure instanceof Failure ? byStructure.message : null) };
 }
@@ -107,14 +107,14 @@ async function catchRefusal<Value>(response: Promise<Value>): Promise<Value | Fa
 }
 
 function noNameText(text: string): string {
-  return `nothing here is named “${text.length > 40 ? `${text.slice(0, 40)}…` : text}”`;
+  return `no item is named “${text.length > 40 ? `${text.slice(0, 40)}…` : text}”`;
 }
 
 /** Explain why a text has no interpretation. A text that looks like a name gets no SMILES syntax error. */
 function explain(text: string, refusal: string | null): string {
-  if (refusal !== null && !looksLikeName(text)) return `Not a structure: ${shortenRdkitError(refusal)}, and ${noNameText(text)}.`;
+  if (refusal !== null && !looksLikeName(text)) return `Not a structure (${shortenRdkitError(refusal)}), and ${noNameText(text)}.`;
   const sentence = `N${noNameText(text).slice(1)}`;
-  return refusal === null ? `${sentence}.` : `${sentence}, nor is it a SMILES or InChI.`;
+  return refusal === null ? `${sentence}.` : `${sentence}, and the text is not a SMILES or InChI.`;
 }
 
 /**

@@ -10,7 +10,7 @@ describe("columns", () => {
     const titlesOf = (selectedNames: string[] | null) => columnsOf(PROPERTIES, selectedNames).map(({ title }) => title);
     expect(titlesOf(null).slice(3)).toEqual(["logP", "note", "a", "b"]);
     expect(titlesOf(["c", "gone", "constructor"]).slice(3)).toEqual(["c"]);
-    expect(titlesOf([])).toEqual(["Similarity", "Name", "Neighbours"]);
+    expect(titlesOf([])).toEqual(["Similarity", "Name", "Neighbors"]);
   });
 
   it("map to sort keys of the API", () => {

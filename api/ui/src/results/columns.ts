@@ -31,7 +31,7 @@ const NAME: Column = {
 };
 const DEGREE: Column = {
   key: "neighbours",
-  title: "Neighbours",
+  title: "Neighbors",
   isNumeric: true,
   apiName: "degree",
   value: (hit) => hit.item.degree,

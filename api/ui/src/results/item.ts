@@ -1,9 +1,14 @@
-import type { Item } from "../api/replies";
+import type { Item, Kind } from "../api/replies";
 
 /** An item and its similarity to the query; null if the similarity graph has no edge between them. */
 export interface ComparedItem {
   item: Item;
   similarity: number | null;
+}
+
+/** Return the noun for items of a kind: chemists call molecules compounds. */
+export function itemNoun(kind: Kind, count = 1): string {
+  return (kind === "molecule" ? "compound" : "item") + (count === 1 ? "" : "s");
 }
 
 /** Return the title of an item: its first name, its SMILES, or its id. */
@@ -28,7 +33,7 @@ export function structure(item: Item): string | null {
 
 /** Describe the depiction of an item for screen readers. */
 export function description(item: Item): string {
-  if (item.smiles === null) return `Picture of ${title(item)}`;
+  if (item.smiles === null) return `Depiction of ${title(item)}`;
   return `Structure of ${[title(item), structure(item)].filter(Boolean).join(", ")}`;
 }
 
