@@ -70,6 +70,7 @@ PAGES = [
     Page("docs/quickstart.md"),
     Page("docs/reference/client.md"),
     Page("docs/tutorials/neo4j.md", ("docker_compose",)),
+    Page("docs/tutorials/page.md"),
     Page("docs/tutorials/pretrain.md"),
     Page(
         "docs/how-to/train.md",

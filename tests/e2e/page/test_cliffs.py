@@ -31,7 +31,9 @@ def _expected(cliffs: dict[str, Any]) -> list[str]:
 def test_identical_fingerprints_are_shown_separately(page: Page, api: httpx.Client, look: Look) -> None:
     reply, identical_reply = _fetch(api), _fetch(api, min_similarity=1, exclude_identical=False)
     page.goto("/?collection=nci&part=cliffs&property=molwt")
-    page.get_by_text(f"{reply['total']:,} pairs of neighbors differ in molwt. The pair with the largest difference").wait_for()
+    page.get_by_text(
+        f"{reply['total']:,} pairs of neighbors differ in molwt. The pair with the largest difference"
+    ).wait_for()
     cliffs = page.get_by_role("region", name="Activity cliffs")
     identical = page.get_by_role("region", name="Identical fingerprints")
     expect(identical.locator("figcaption a").nth(1)).to_be_visible()

@@ -61,8 +61,8 @@ def test_list_of_structures_is_looked_up(
         "",
         "",
     ]
-    page.get_by_role("button", name="Add found items to the basket").click()
-    page.get_by_role("button", name="Add the nearest items of the others").click()
+    page.get_by_role("button", name="Add found to the basket").click()
+    page.get_by_role("button", name="Add nearest to the basket").click()
     expect(page.get_by_role("link", name="Basket (21)")).to_be_visible()
 
 
@@ -176,7 +176,7 @@ def test_diverse_items_are_picked_into_the_basket(page: Page, api: httpx.Client)
     expected_ids = api.post(f"{URL}/pick", json=body).json()["ids"]
     page.goto("/?collection=chembl&part=items&filter=%5B%22rings%22,5,null%5D")
     page.get_by_text(re.compile(r"^\d+ of 2,000 items$")).wait_for()
-    page.locator("summary", has_text="Diverse subset").click()
+    page.locator("summary", has_text="Pick").click()
     page.get_by_label("Number of items").fill("7")
     page.get_by_role("button", name="Pick").click()
     page.get_by_text("7 items picked.").wait_for()

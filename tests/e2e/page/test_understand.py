@@ -67,7 +67,9 @@ def test_collection_describes_its_ingest(page: Page, api: httpx.Client, look: Lo
 def test_collection_of_graphs_describes_its_ingest(page: Page, look: Look) -> None:
     page.goto("/?collection=graphs&part=collection")
     expect(page.get_by_role("img", name="Histogram of items by neighbors")).to_be_visible()
-    expect(page.get_by_role("figure").filter(has_text="Similarity by distance in the graph").locator("svg")).to_be_visible()
+    expect(
+        page.get_by_role("figure").filter(has_text="Similarity by distance in the graph").locator("svg")
+    ).to_be_visible()
     look(page, "collection of graphs")
 
 
@@ -161,9 +163,11 @@ def test_tree_starts_at_0_where_every_similarity_is_stored(page: Page, api: http
     clusters.first.get_by_role("link").click()
     splits = page.get_by_role("region", name="How the cluster splits").get_by_role("listitem")
     expect(splits.first).to_be_visible()
-    page.get_by_role("link", name="Graph around the central compound").click()
+    page.get_by_role("link", name="Graph around the central item").click()
     members = page.get_by_role("list", name="Items in the graph").get_by_role("listitem")
-    expect(members.filter(has_text="1.000").first).to_contain_text("identical fingerprints: Two different items with identical fingerprints.")
+    expect(members.filter(has_text="1.000").first).to_contain_text(
+        "identical features: Two different items with identical features."
+    )
     page.get_by_text("Download", exact=True).click()
     with page.expect_download():
         page.get_by_role("button", name="GraphML").click()
