@@ -29,7 +29,7 @@ _CLASSES = (library.Collections, library.Collection, library.Table, ClientCollec
 
 def examples() -> Iterator[Any]:
     """Yield each example of the API, with the name of what it is an example of as the id of the test."""
-    members = [(function.__name__, function) for function in _DOCUMENTED]
+    members: list[tuple[str, Any]] = [(function.__name__, function) for function in _DOCUMENTED]
     for owner in _CLASSES:
         members += [(owner.__name__, owner)]
         members += [(f"{owner.__module__}.{name}", each) for name, each in vars(owner).items() if callable(each)]
