@@ -138,7 +138,7 @@ def test_errors_of_workers_keep_their_class(fork_server: ForkServer) -> None:
         return error_info.value
 
     error = run(fork_server, session)
-    assert (error.given, error.expected) == ("C((", "a valid smiles")
+    assert (error.given, error.expected) == ("C((", "a valid SMILES")
 
 
 def test_stream_raises_errors_before_its_first_piece(fork_server: ForkServer, tmp_path: Path) -> None:

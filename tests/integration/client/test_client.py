@@ -143,7 +143,7 @@ def test_query_reads_every_page_up_to_a_limit(nci: Collection, plain: httpx.Clie
     subgraph = nci.query(neighbors_of={"id": 9}, sort={"by": "degree"}).items
     assert {each.id for each in subgraph} == {each.item.id for each in nci.neighbors(9)}
     assert [each.id for each in nci.query(ids=[9, 3]).items] == [9, 3]
-    with pytest.raises(InvalidInput, match="no such property"):
+    with pytest.raises(InvalidInput, match="no property of this name"):
         nci.query(filters=[{"property": "weight", "max": 1}])
 
 
@@ -189,7 +189,7 @@ def test_reports_equal_their_files(connect: Any, serve: Any, store_folder: Path,
         report_file = json.loads((tmp_path / "hops.json").read_text())
         assert (report.name, report.title, report.command) == ("hops", report_file["title"], report_file["command"])
         assert nci.report_charts("hops") == (tmp_path / "hops.svg").read_bytes()
-        with pytest.raises(NotFound, match="no such report"):
+        with pytest.raises(NotFound, match="no report of this name"):
             nci.report_charts("orders")
 
 

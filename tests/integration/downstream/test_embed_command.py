@@ -71,7 +71,7 @@ def test_npy_has_every_record_in_its_row(embed: Any, tmp_path: Path, expected: N
     outcome = embed("\n".join(LINES) + "\n", "out.npy")
     assert outcome.code == 0
     assert "3 embeddings of 8 dimensions" in outcome.out
-    assert "2 of 5 records are no molecules" in outcome.out
+    assert "2 of 5 records are not molecules" in outcome.out
     embeddings_read = np.load(tmp_path / "out.npy")
     np.testing.assert_allclose(embeddings_read[ROWS], expected, atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(embeddings_read[ROWS], axis=1), 1, atol=1e-6)
@@ -218,7 +218,7 @@ def test_rows_stay_aligned_over_many_blocks(
 def test_empty_list_of_rejections_is_written(embed: Any, tmp_path: Path) -> None:
     assert embed("C\nx\n", "out.npy").code == 0
     outcome = embed("C\n", "out.npy")
-    assert "records are no molecules" not in outcome.out
+    assert "records are not molecules" not in outcome.out
     assert rejections(tmp_path / "out.rejections.csv") == []
 
 

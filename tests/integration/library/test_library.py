@@ -311,7 +311,7 @@ def test_query_has_the_similarity_of_a_search(collection: Collection) -> None:
     result = collection.query(similar=near, filters=[{"property": "activity", "max": 199.9}]).to_pandas()
     assert result["id"].tolist() == matches["id"].tolist()
     assert result["similarity"].tolist() == matches["similarity"].tolist()
-    with pytest.raises(InvalidInput, match="no such property") as refused:
+    with pytest.raises(InvalidInput, match="no property of this name") as refused:
         collection.query(filters=[{"property": "weight", "min": 1}])
     assert "activity" in str(refused.value.expected)
     with pytest.raises(InvalidInput, match="at least one"):

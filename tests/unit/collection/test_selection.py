@@ -201,8 +201,8 @@ def test_repeated_selection_is_read_from_the_cache(selector: Selector) -> None:
 @pytest.mark.parametrize(
     ("filter", "detail", "expected"),
     [
-        (Filter(property="weight", min=1), "no such property", "names, class, mass, property.names, price"),
-        (Filter(property="id", min=1), "no such property", "mass"),
+        (Filter(property="weight", min=1), "no property of this name", "names, class, mass, property.names, price"),
+        (Filter(property="id", min=1), "no property of this name", "mass"),
         (Filter(property="mass", contains="1"), "holds numbers", "min, max, equals, in"),
         (Filter(property="mass", equals="1"), "holds numbers", "numbers"),
         (Filter(property="price", among=[1.0, "a"]), "holds numbers", "numbers"),
