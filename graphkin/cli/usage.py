@@ -1,23 +1,16 @@
 """Errors on the command line, in the style of `GraphkinError`: the problem, the accepted values and the next step."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
 
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, suggest
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _SUFFIXES = {"smiles": "smi", "cxsmiles": "smi", "txt": "smi", "sd": "sdf", "zip": "tu", "edges": "edgelist"}
 """Formats of files whose suffix is not the name of their format."""
-
-
-def did_you_mean(text: str, choices: Iterable[str], prefix: str = "") -> str | None:
-    """Return a question with the prefix and the most similar of the choices, or None if none is similar."""
-    matches = get_close_matches(text, list(choices), n=1)
-    return f"did you mean `{prefix}{matches[0]}`?" if matches else None
 
 
 def translate(error: click.ClickException) -> InvalidInput:
@@ -28,7 +21,7 @@ def translate(error: click.ClickException) -> InvalidInput:
     if isinstance(error, click.NoSuchOption):
         names = [] if context is None else _option_names(context)
         return InvalidInput(
-            f"`{path}` has no option {error.option_name}", hint=did_you_mean(error.option_name, names) or help_hint
+            f"`{path}` has no option {error.option_name}", hint=suggest(error.option_name, names, help_hint, "`{}`")
         )
     if isinstance(error, click.MissingParameter) and error.param is not None:
         return _missing(error.param, path, help_hint)
@@ -52,7 +45,7 @@ def invalid_value(
         expected: str | None = _alternatives(choices)
     else:
         expected = _expected(parameter.type)
-    hint = did_you_mean(str(value), choices) or f"`{context.command_path} --help` describes the option"
+    hint = suggest(str(value), choices, f"`{context.command_path} --help` describes the option", "`{}`")
     given = " ".join(map(str, value)) if isinstance(value, tuple) else value
     return InvalidInput(
         f"invalid value for {_name(parameter)}",
@@ -72,13 +65,13 @@ def unknown_command(group: click.Group, context: click.Context, arguments: list[
         options = "" if "--store" in arguments else " --store STORE --collection NAME"
         return InvalidInput(f"{name} is the name of a file, not a command", hint=f"try `{line}{options}`")
     if path == "graphkin" and name in ("molecules", "graphs", "nodes", "fingerprints", "vectors"):
-        hint: str | None = f"did you mean `graphkin ingest {name}`?"
+        hint = f"did you mean `graphkin ingest {name}`?"
     else:
-        hint = did_you_mean(name, names, f"{path} ")
+        hint = suggest(name, names, f"`{path} --help` lists the commands", f"`{path} {{}}`")
     return InvalidInput(
         f"`{path}` has no command {name!r}",
         expected=None if path == "graphkin" else _alternatives(names),
-        hint=hint or f"`{path} --help` lists the commands",
+        hint=hint,
     )
 
 

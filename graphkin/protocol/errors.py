@@ -126,16 +126,17 @@ def unknown_file_system(reason: object, url: str, expected: str) -> InvalidInput
     )
 
 
-def suggest(name: str, choices: Iterable[str], otherwise: str) -> str:
+def suggest(name: str, choices: Iterable[str], otherwise: str, form: str = "{}") -> str:
     """Return the hint of an error for an unknown name: the most similar choice.
 
     Args:
         name: The unknown name.
         choices: The known names.
         otherwise: The hint if no choice is similar.
+        form: How the hint shows a choice, as a format with one field.
     """
-    matches = get_close_matches(name, choices, 1)
-    return f"did you mean {matches[0]}?" if matches else otherwise
+    matches = get_close_matches(name, list(choices), 1)
+    return f"did you mean {form.format(matches[0])}?" if matches else otherwise
 
 
 def install_hint(extra: str) -> str:
