@@ -71,6 +71,9 @@ class PositivesFeed(IterableDataset[tuple[Batch, Batch]]):
     follows from seed and epoch. Each iteration over the feed is the next epoch.
 
     `DataLoader(feed, batch_size=None)` accepts the feed unchanged, without worker processes.
+
+    Attributes:
+        epoch: Number of the next epoch, from 0. Set it to continue an interrupted training.
     """
 
     def __init__(self, corpus: Corpus, draw: Draw, batch_size: int, seed: int) -> None:

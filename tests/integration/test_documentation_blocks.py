@@ -65,6 +65,7 @@ PAGES = [
     Page("docs/how-to/search-a-list.md"),
     Page("docs/how-to/serve-with-keys.md"),
     Page("docs/how-to/splits.md"),
+    Page("docs/how-to/training-loop.md"),
     Page("docs/how-to/troubleshooting.md", ("served_store",)),
     Page("docs/how-to/upgrade.md", ("mine",)),
     Page("docs/quickstart.md"),
