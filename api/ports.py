@@ -123,5 +123,5 @@ class _JobPort:
 
 @contextmanager
 def _cancellable(name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:  # noqa: ARG001
-    """Yield a function that stops the work if the request was cancelled, and that ignores the progress."""
+    """Yield a function that stops the work if the request was canceled, and that ignores the progress."""
     yield lambda _: from_thread.check_cancelled()

@@ -27,7 +27,7 @@ class Job(Generic[T]):
         items: Number of items to process.
         abandoned_after: Seconds without a request after which the job is stopped.
         start: Starts the computation and returns its future. The computation calls the argument of `start` with the
-            number of items finished since the last call. That call raises `StoreBusy` if the job has to stop.
+            number of items finished since the last call. This call raises `StoreBusy` if the job has to stop.
 
     Attributes:
         last_request: Monotonic time of the last request for the result.

@@ -108,7 +108,7 @@ class SubstructureMatcher:
             await self._match(generation, matches, block, parts, advance)
 
     async def _ensure_described(self, generation: Generation, block: int) -> None:
-        """Wait until a block is described. If the request is cancelled, the description is still completed."""
+        """Wait until a block is described. If the request is canceled, the description is still completed."""
         key = generation.id, block
         description = self._descriptions.get(key)
         if description is None or has_failed(description):
@@ -167,7 +167,7 @@ class SubstructureMatcher:
 
 
 def has_failed(task: asyncio.Future[Any]) -> bool:
-    """Return whether a task has failed or was cancelled.
+    """Return whether a task has failed or was canceled.
 
     The call retrieves the exception, so asyncio does not warn that it was never retrieved.
     """

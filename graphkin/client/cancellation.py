@@ -61,7 +61,7 @@ class Cancellation:
 
 
 class AsyncCancellation:
-    """Interrupts the requests of tasks by cancelling their scopes. All tasks belong to one event loop.
+    """Interrupts the requests of tasks by canceling their scopes. All tasks belong to one event loop.
 
     Attributes:
         extensions: Empty. The sockets are not needed to cancel tasks.

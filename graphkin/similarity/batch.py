@@ -233,7 +233,7 @@ class _BestHits:
         self._best.add(rows, self._planes.order[position], similarity)
 
     def keep_best(self) -> None:
-        """Keep only the best hits of each query, which raises thresholds, and group the queries anew."""
+        """Keep only the best hits of each query, which raises thresholds, and group the queries again."""
         if self._best.keep_best():
             self._groups = self._group_rows()
 

@@ -70,7 +70,7 @@ class FingerprintRecipe(Frozen):
         """Type of the fingerprint in the notation of chemfp; "" if the fingerprints come with the records.
 
         chemfp has no types for atom pairs and torsions with chirality, and none for MACCS keys with RDKit's unused bit
-        0. Those texts follow the same pattern.
+        0. These texts follow the same pattern.
         """
         chiral = " includeChirality=1" if self.chirality else ""
         match self.name:
