@@ -29,7 +29,7 @@ def ingest(
     name_column: str | None = None,
     fingerprint_column: str | None = None,
     vector_column: str | None = None,
-    names: Sequence[File] = (),
+    names: File | Sequence[File] = (),
     delimiter: Literal["comma", "tab", "semicolon", "pipe", "space"] | None = None,
     max_rejected: float = 0.1,
     workers: int | None = None,
@@ -55,7 +55,8 @@ def ingest(
         fingerprint_column: Name of the column with fingerprints. The default is "fingerprint". Molecules have such a
             column only with the recipe option fingerprint="given".
         vector_column: Name of the column with vectors. The default is "vector".
-        names: Files with the names of the rows of .npy files: one file per .npy file, with one name per line.
+        names: The file with the names of the rows of a .npy file, one name per line. For several .npy files, a list
+            with one file per .npy file.
         delimiter: Delimiter of text tables. By default, it is inferred from the header of a .csv file.
         max_rejected: Maximum fraction of records that may be rejected, 0 to 1. If more are rejected, nothing is
             published.
@@ -94,15 +95,19 @@ def ingest(
     )
     options = pipeline.IngestOptions(
         read=read,
-        names=[os.fspath(file) for file in names],
+        names=_paths(names),
         max_rejected=max_rejected,
         workers=workers or os.cpu_count() or 1,
         device=device,
     )
-    paths = [os.fspath(file) for file in ([files] if isinstance(files, str | PathLike) else files)]
+    paths = _paths(files)
     resolved_recipe = _resolve_recipe(kind, preset, paths, read, {"threshold": threshold, **recipe})
     with open_store(os.fspath(store), create=True) as target:
         return pipeline.ingest(target, collection, paths, resolved_recipe, options, library_progress())
+
+
+def _paths(files: File | Sequence[File]) -> list[str]:
+    return [os.fspath(file) for file in ([files] if isinstance(files, str | PathLike) else files)]
 
 
 def _resolve_recipe(

@@ -82,9 +82,7 @@ def test_own_fingerprints_and_vectors_are_ingested_and_searched(
     table.to_pandas().to_csv(tmp_path / "bits.csv", index=False)
     ingest_options: dict[str, Any] = {"store": store, "threshold": THRESHOLD, "workers": 1}
 
-    packed = graphkin.ingest(
-        tmp_path / "bits.npy", collection="a", kind="fingerprints", names=[names], **ingest_options
-    )
+    packed = graphkin.ingest(tmp_path / "bits.npy", collection="a", kind="fingerprints", names=names, **ingest_options)
     written = graphkin.ingest(
         tmp_path / "bits.csv", collection="b", kind="fingerprints", fingerprint_column="code", **ingest_options
     )
