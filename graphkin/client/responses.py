@@ -54,7 +54,8 @@ def require_version(reply: httpx.Response, url: str) -> None:
             "server and client have incompatible versions",
             given=f"server {server_version}",
             expected=f"server {release_series(client_version)}, like this client",
-            hint=f"install graphkin {server_version} here, or graphkin {client_version} on the server",
+            hint=f"install graphkin {server_version} here, or graphkin {client_version} on the server: "
+            "pip install . in a clone of the repository at that version",
         )
 
 

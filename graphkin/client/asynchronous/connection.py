@@ -102,7 +102,10 @@ class AsyncConnection:
             except Unavailable as error:
                 self._require_open()
                 if self._has_answered:
-                    error.hint = error.hint or f"tried again for up to {self._retry_seconds:g} seconds"
+                    error.hint = error.hint or (
+                        "check that the server runs, and try again: "
+                        f"the client repeated this request for up to {self._retry_seconds:g} seconds (retry_seconds)"
+                    )
                 raise
         raise self._closed_error()
 
@@ -153,9 +156,8 @@ class AsyncConnection:
                 f"the server cannot be reached, or closed the connection: {str(error) or type(error).__name__}",
                 given=self.url,
                 expected="the URL of a running graphkin server",
-                hint="try again"
-                if self._has_answered
-                else "start the server with `graphkin serve`, or correct the URL",
+                # `retry` adds the hint of a server that has answered before.
+                hint=None if self._has_answered else "start the server with `graphkin serve`, or correct the URL",
             ) from error
 
     async def _require_version(self) -> None:
