@@ -132,7 +132,7 @@ def run(arguments: list[str], command: click.Command = graphkin, name: str = "gr
         The exit code. `_EPILOG` lists them.
     """
     from graphkin.cli.usage import translate
-    from graphkin.protocol.errors import GraphkinError
+    from graphkin.protocol.errors import GraphkinError, install_hint
 
     try:
         code = command.main(arguments, prog_name=name, standalone_mode=False)
@@ -150,8 +150,7 @@ def run(arguments: list[str], command: click.Command = graphkin, name: str = "gr
         extra = _EXTRAS.get(error.name or "")
         if extra is None:
             raise
-        hint = f"pip install 'graphkin[{extra}]', or '.[{extra}]' in a clone"
-        print_error(f"this command needs {error.name}\n  hint: {hint}")
+        print_error(f"this command needs {error.name}, which is not installed\n  hint: {install_hint(extra)}")
         return 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
