@@ -21,27 +21,28 @@ class _Layout(NamedTuple):
     Attributes:
         kinds: NumPy's character codes of the accepted data types.
         expected: Description of the layout, for errors.
-        hint: Advice for errors, or None.
+        hint: Advice for errors.
         format_row: Returns the text of a row.
     """
 
     kinds: str
     expected: str
-    hint: str | None
+    hint: str
     format_row: Callable[[NDArray[Any]], str]
 
 
 _LAYOUTS = {
     "fingerprint": _Layout(
         "B",
-        "a uint8 array of shape (N, bytes) with one row per fingerprint",
-        'numpy.packbits(bits, axis=1, bitorder="little") returns such an array',
+        "a uint8 array of shape (N, bytes) with one row per fingerprint, stored by rows",
+        'numpy.packbits(bits, axis=1, bitorder="little") returns such an array, '
+        "numpy.ascontiguousarray(array) stores an array by rows",
         lambda row: row.tobytes().hex(),
     ),
     "vector": _Layout(
         "efd",
-        "a float32 array of shape (N, numbers) with one row per vector",
-        None,
+        "a float32 array of shape (N, numbers) with one row per vector, stored by rows",
+        'numpy.ascontiguousarray(array, "float32") returns such an array',
         lambda row: json.dumps(row.tolist()),
     ),
 }
@@ -85,7 +86,7 @@ def _header(path: str, stream: IO[bytes], layout: _Layout) -> tuple[tuple[int, i
         or not 0 < shape[1] * dtype.itemsize <= MAX_RECORD
     ):
         raise InvalidInput(
-            f"{path} holds an array of another type or shape",
+            f"{path} holds an array of another type, shape or order",
             given=f"{dtype} {shape}{', by columns' if by_column else ''}",
             expected=layout.expected,
             hint=layout.hint,

@@ -207,11 +207,11 @@ def test_invalid_files_are_refused(
 @pytest.mark.parametrize(
     ("array", "names", "message"),
     [
-        (np.zeros((3, 8), np.float32), None, "wrong data type, shape or order"),
-        (np.zeros(3, np.uint8), None, "wrong data type, shape or order"),
-        (np.zeros((3, 8), np.uint8, order="F"), None, "wrong data type, shape or order"),
+        (np.zeros((3, 8), np.float32), None, "given: float32 (3, 8)\n  expected: a uint8 array of shape (N, bytes)"),
+        (np.zeros(3, np.uint8), None, "given: uint8 (3,)\n  expected: a uint8 array of shape (N, bytes)"),
+        (np.zeros((3, 8), np.uint8, order="F"), None, "shape or order\n  given: uint8 (3, 8), by columns"),
         (np.eye(3, 8, dtype=np.uint8), "a\nb\n", "fewer lines"),
-        (np.eye(3, 8, dtype=np.uint8), "a\nb\nc\nd\n", "more names"),
+        (np.eye(3, 8, dtype=np.uint8), "a\nb\nc\nd\n", "has more lines than a.npy has rows"),
     ],
 )
 def test_invalid_arrays_are_refused(ingest: Graphkin, array: np.ndarray, names: str | None, message: str) -> None:

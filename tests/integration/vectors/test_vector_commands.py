@@ -149,7 +149,7 @@ def test_embeddings_from_graphkin_are_ingested(graphkin: Graphkin, ingest: Graph
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.zeros((3, 4), np.int64), "wrong data type, shape or order"),
+        (np.zeros((3, 4), np.int64), "shape or order\n  given: int64 (3, 4)\n  expected: a float32 array"),
         (np.zeros((0, 4), np.float32), "vectors"),
         (None, "not hold vectors"),
     ],
