@@ -33,8 +33,8 @@ def read_structure(recipe: Recipe, **structure: str | None) -> Query:
         raise InvalidInput(
             "a query structure must be written in exactly one notation",
             given=", ".join(writing for _, writing in texts) or "none",
-            expected=f"exactly one of {', '.join(kind.notations)}",
-            hint="keep one notation and leave the others out",
+            expected=f"exactly one of {', '.join([*kind.notations, 'structure'])}",
+            hint="keep one notation and leave the others out" if texts else f"write it as {kind.notations[0]}",
         )
     ((text, writing),) = texts
     if writing == "structure":

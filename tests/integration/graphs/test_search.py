@@ -100,8 +100,8 @@ def test_identical_finds_a_structure_among_many_equal_similarities(generation: C
 @pytest.mark.parametrize(
     ("structure", "error", "reason"),
     [
-        ({}, InvalidInput, "one way"),
-        ({"graph": "{}", "smiles": "C"}, InvalidInput, "one way"),
+        ({}, InvalidInput, "exactly one notation\n  given: none"),
+        ({"graph": "{}", "smiles": "C"}, InvalidInput, "exactly one notation\n  given: graph, smiles"),
         ({"smiles": "CCO"}, Conflict, "a collection of graphs has no structures in this notation"),
         ({"inchi": "InChI=1S/CH4/h1H4"}, Conflict, "graphs"),
         ({"graph": ""}, InvalidInput, "empty record"),
