@@ -30,7 +30,7 @@ class FakeClient {
   async structure(parameters: { smiles: string } | { inchi: string }) {
     const text = "smiles" in parameters ? parameters.smiles : "CCO";
     this.calls.push(Object.keys(parameters).join());
-    if (!/^[CO]+$/.test(text)) throw new Failure(422, "Invalid value", `not a molecule: ${SYNTAX}`);
+    if (!/^[CO]+$/.test(text)) throw new Failure(422, "Invalid value", `this is not a molecule: ${SYNTAX}`);
     return { generation: "", smiles: text, id: ITEMS.find((item) => item.smiles === text)?.id ?? null };
   }
 
@@ -104,7 +104,7 @@ describe("the complaint", () => {
   it.each([
     [SYNTAX, "syntax error around character 5"],
     [SYNTAX.replace("syntax error", "extra open parentheses"), "extra open parentheses"],
-    ["not a molecule: SMILES Parse Error: unclosed ring for input: 'C1C'", "unclosed ring"],
+    ["this is not a molecule: SMILES Parse Error: unclosed ring for input: 'C1C'", "unclosed ring"],
     ["Can't kekulize mol.  Unkekulized atoms: 0 1 2 3 4", "Can't kekulize mol.  Unkekulized atoms: 0 1 2 3 4"],
   ])("contains the essence of RDKit's message %j", (message, shortText) => expect(shortenRdkitError(message)).toBe(shortText));
 

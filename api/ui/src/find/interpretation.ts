@@ -72,7 +72,7 @@ export function descriptionOf({ item, smiles }: Interpretation): string {
 export function shortenRdkitError(message: string): string {
   const position = /syntax error.*around position (\d+)/s.exec(message)?.[1];
   if (position !== undefined) return `syntax error around character ${position}`;
-  const [firstPart = message] = message.replace(/^not a molecule: /, "").split(/;| while parsing| for input/);
+  const [firstPart = message] = message.replace(/^this is not a molecule: /, "").split(/;| while parsing| for input/);
   return firstPart.replace(/^SMILES Parse Error: /, "");
 }
 

@@ -3,7 +3,7 @@ import type { Client } from "../api/client";
 import { parseEntries, type Identifier } from "./entries";
 import { lookUpEntries } from "./lookup";
 
-const SYNTAX = "not a molecule: SMILES Parse Error: check for mistakes around position 2:; syntax error (given x)";
+const SYNTAX = "this is not a molecule: SMILES Parse Error: check for mistakes around position 2:; syntax error (given x)";
 
 /** Fake API client that reads SMILES of C and O and knows no names. */
 const client = {
