@@ -221,7 +221,7 @@ def test_collections_that_cannot_grow_are_refused(
     with pytest.raises(NotFound):
         append(store, "nobody", three_files[1:], OPTIONS)
     monkeypatch.setattr(rdBase, "rdkitVersion", "1999.09.1")
-    with pytest.raises(Conflict, match="other libraries") as error:
+    with pytest.raises(Conflict, match="the installed libraries describe items differently") as error:
         append(store, "c", three_files[1:], OPTIONS)
     assert "1999.09.1" in str(error.value.given)
 

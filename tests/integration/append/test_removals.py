@@ -297,7 +297,7 @@ def test_listed_structures_are_standardized_by_the_recipe(bench: Workbench) -> N
     line, unreadable = removed.missing.to_pylist()
     assert (line["input"], line["reason"]) == ("CCCCCC", "no item is this molecule")
     assert unreadable["input"] == "nonsense"
-    assert unreadable["reason"].startswith("not a molecule: ")
+    assert unreadable["reason"].startswith("this is not a molecule: ")
     with bench.store.open("c") as generation:
         assert [*generation.structures()] == ["CCO", "CCN"]
         (rejected,) = (row for batch in generation.rejections() for row in batch.to_pylist())
@@ -320,7 +320,7 @@ def test_collections_that_cannot_shrink_are_refused(
     with pytest.raises(InvalidInput, match="empty"):
         bench.remove("c", "name")
     monkeypatch.setattr(rdBase, "rdkitVersion", "1999.09.1")
-    with pytest.raises(Conflict, match="other libraries"):
+    with pytest.raises(Conflict, match="the installed libraries describe items differently"):
         bench.remove("c", "smiles", "CCO")
     assert bench.store.collection("c") == before
 

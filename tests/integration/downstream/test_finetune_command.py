@@ -291,7 +291,7 @@ def test_supervised_pretraining_alone(graphkin: Any, file: Path, shapes: Path, t
 @pytest.mark.parametrize(
     ("data_options", "message"),
     [
-        ((), "given: 3 seeds on 1 splits\n  expected: one run that trains it"),
+        ((), "given: 3 seeds on 1 splits\n  expected: one run that trains the encoder: one seed"),
         (("--seeds", "0,1"), "one encoder cannot be saved"),
         (("--seeds", 0, "--save-encoder", "run"), "this folder holds a pre-training run"),
         (("--seeds", 0, "--save-encoder", "else"), "holds other files"),
@@ -345,7 +345,7 @@ def test_save_encoder_does_not_overwrite_another_encoder(
         (("--task", "graphs", "--tu", "x.zip", "--targets", "all"), 2, "--task graphs and --tu"),
         (("--tu", "x.zip"), 2, "--task graphs and --tu"),
         (("--csv", "x.csv", "--tu", "x.zip"), 2, "--task graphs and --tu"),
-        (("--task", "graphs", "--tu", "x.zip"), 3, "no such file"),
+        (("--task", "graphs", "--tu", "x.zip"), 3, "the file or folder does not exist\n  given: x.zip"),
     ],
 )
 def test_invalid_graph_options_are_explained(
@@ -360,16 +360,17 @@ def test_class_with_too_few_graphs_is_refused(graphkin: Any, write_tu: Any, tmp_
     folder = write_tu(tmp_path / "FEW", [nx.path_graph(3)] * 29, [0] * 20 + [1] * 9)
     command = ("finetune", "--task", "graphs", "--tu", folder, "--checkpoint", "none", "--output", tmp_path / "x.json")
     outcome = graphkin(*command)
-    assert (outcome.code, "too few graphs for 10 folds" in outcome.err) == (2, True)
+    message = "fewer graphs than there are folds\n  given: 9\n  expected: 10 or more of each class"
+    assert (outcome.code, message in outcome.err) == (2, True), outcome.err
 
 
 @pytest.mark.parametrize(
     ("data_options", "code", "message"),
     [
-        ({"csv": "nothing.csv"}, 3, "no such file"),
+        ({"csv": "nothing.csv"}, 3, "the file does not exist\n  given: nothing.csv"),
         ({"smiles-column": "structure"}, 2, "expected: one of nitrogen, smiles, oxygen"),
         ({"targets": "toxic"}, 2, "no column 'toxic'"),
-        ({"dataset": "bace"}, 2, "no column Class"),
+        ({"dataset": "bace"}, 2, "no column 'Class'"),
         ({"checkpoint": "nowhere"}, 3, "holds no training run"),
         ({"checkpoint": "."}, 3, "holds no training run"),
         ({"checkpoint": ".", "encoder": "gin"}, 2, "--encoder needs --checkpoint none"),
@@ -521,7 +522,7 @@ def test_graphs_with_a_node_encoder_are_refused(graphkin: Any, shapes: Path, nod
         ({}, 2, "--task nodes, --edges"),
         ({"edges": "g.txt"}, 2, "--task nodes, --edges"),
         ({"edges": "g.txt", "labels": "l.txt", "tu": "x.zip"}, 2, "--task nodes, --edges"),
-        ({"edges": "g.txt", "labels": "nothing"}, 3, "no such file"),
+        ({"edges": "g.txt", "labels": "nothing"}, 3, "the file does not exist\n  given: nothing\n"),
         ({"edges": "l.txt", "labels": "l.txt"}, 2, "fewer nodes than there are folds"),
         ({"edges": "g.txt", "labels": "l.txt"}, 2, "l.txt labels a node that"),
         ({"edges": "g.txt", "labels": "g.txt", "tune": 1}, 2, "nothing to tune"),

@@ -131,7 +131,8 @@ def test_append_of_another_fingerprint_type_is_refused(graphkin: Graphkin) -> No
     assert graphkin("ingest", "fingerprints", "ours.fps", *place).code == 0
     outcome = graphkin("append", "theirs.fps", *place)
     assert outcome.code == 2
-    assert "other fingerprints" in outcome.err
+    assert "theirs.fps holds another type of fingerprints than the collection" in outcome.err
+    assert "given: theirs\n  expected: ours" in outcome.err
 
 
 def test_append_reads_names_and_columns(graphkin: Graphkin) -> None:

@@ -155,5 +155,5 @@ def test_other_rdkit_version_may_not_search_different_fingerprints(
     words = packed([generators["morgan"](molecule) for molecule in molecules[:50]]) ^ np.uint64(1)
     with pytest.raises(Conflict, match="other fingerprints") as error:
         MoleculeSearch(generation(molecules[:50], words=words, rdkit="2020.03.1"))
-    assert error.value.expected == "2020.03.1"
+    assert error.value.expected == "RDKit 2020.03.1"
     MoleculeSearch(generation(molecules[:50], words=words))  # the same RDKit is trusted
