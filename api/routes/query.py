@@ -82,7 +82,7 @@ def _properties(generation: Generation, columns: list[str]) -> set[str]:
             raise InvalidInput(
                 "the items have no such property",
                 given=column,
-                expected=f"one of {', '.join(names)}",
+                expected=f"one of {', '.join(names)}" if names else "no column: the items have no properties",
                 hint="GET /v1/collections/NAME lists the properties in its manifest",
             )
     return {names[column] for column in columns}

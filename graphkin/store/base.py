@@ -765,7 +765,7 @@ class Generation(ABC):
             raise NotFound(
                 f"there is no numeric property {name!r}",
                 given=name,
-                expected=f"one of {', '.join(numeric)}",
+                expected=f"one of {', '.join(numeric)}" if numeric else "no name: the items have no numeric property",
                 hint="choose one of the accepted properties",
             )
         title = titles(self.manifest.properties)[name]

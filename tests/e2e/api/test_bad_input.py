@@ -137,8 +137,8 @@ def test_invalid_values_are_named(client: httpx.Client, path: str, expected_text
         ({"inchi": "no"}, "inchi"),
         ({"molblock": "\n" * 1_000_001}, "bytes"),
         ({"molblock": "no\nmolblock"}, "molblock"),
-        ([], "dictionary"),
-        ("CCO", "dictionary"),
+        ([], "an object"),
+        ("CCO", "an object"),
     ],
 )
 def test_invalid_searches_are_named(client: httpx.Client, body: Any, expected_text: str) -> None:
@@ -362,11 +362,11 @@ def test_only_search_refuses_fingerprints_of_another_rdkit(own_folder: Path, ser
 )
 def test_whole_numbers_are_written_in_plain_digits(client: httpx.Client, path: str, number: str) -> None:
     problem = require_problem(client.get(path.format(number.replace("+", "%2B"))), 422)
-    assert "unable to parse string as an integer" in problem["detail"]
+    assert problem["detail"].endswith(": expected an integer")
 
 
 @pytest.mark.parametrize("path", ["items/5", "items", "items/5/neighbors", "export?what=items&format=csv"])
 def test_empty_generation_is_refused(client: httpx.Client, path: str) -> None:
     reply = client.get(f"{URL}/{path}{'&' if '?' in path else '?'}generation=")
-    assert require_problem(reply, 422)["detail"].startswith("generation: ")
+    assert require_problem(reply, 422)["detail"].startswith(("generation: ", "generation is empty"))
     assert reply.headers["Cache-Control"] == "no-store"

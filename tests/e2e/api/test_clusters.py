@@ -215,7 +215,7 @@ def test_other_kinds_have_clusters_but_no_scaffolds(client: httpx.Client) -> Non
         ("clusters", {"method": "single", "property": "weight"}, 422, "molwt"),
         ("clusters", {"limit": 1001}, 422, "1000"),
         ("clusters", {"cursor": "x"}, 400, "cursor"),
-        ("clusters/0", {"method": "single"}, 422, "greater"),
+        ("clusters/0", {"method": "single"}, 422, "id: expected at least 1"),
         ("clusters/401", {"method": "single"}, 404, "1 to"),
         ("clusters/401/mcs", {"method": "single"}, 404, "1 to"),
         ("clusters/1/mcs.svg", {"method": "single", "width": 10}, 422, "50"),

@@ -257,7 +257,7 @@ def test_exported_fingerprints_equal_rdkit(client: httpx.Client) -> None:
             "1 to ",
             "csv, parquet or arrow",
         ),
-        ({"what": "edges", "min_similarity": 0.1}, "below the threshold", 0.1, "0.4 to 1"),
+        ({"what": "edges", "min_similarity": 0.1}, "min_similarity lies outside the stored range", 0.1, "0.4 to 1"),
     ],
 )
 def test_unsupported_export_options_are_refused(

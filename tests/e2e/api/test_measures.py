@@ -75,7 +75,7 @@ def test_fingerprint_search_supports_tversky_but_not_counts(client: httpx.Client
     by_bits = client.post(URL, json={"fingerprint": bits, "measure": measure}).json()
     assert by_bits["hits"] == client.post(URL, json={"smiles": ASPIRIN, "measure": measure}).json()["hits"]
     refused = client.post(URL, json={"fingerprint": bits, "measure": {"name": "counts"}})
-    assert (refused.status_code, refused.json()["expected"]) == (409, "smiles")
+    assert (refused.status_code, refused.json()["expected"]) == (409, "a SMILES")
 
 
 @pytest.mark.parametrize(

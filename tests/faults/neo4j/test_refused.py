@@ -134,14 +134,14 @@ def test_another_schema_version_is_refused(server, load, settings, serve, capfd,
         server.ask(change, version=version)
         try:
             assert load(server.url) == 4
-            with pytest.raises(StoreFormat, match=f"{age} graphkin"):
+            with pytest.raises(StoreFormat, match=f"{age} version of graphkin"):
                 Server(settings(server.url))
             assert client.get("/readyz").status_code == 200
             assert client.get("/v1/collections/c").content == before
         finally:
             server.ask(change, version=cypher.SCHEMA_VERSION)
     errors = capfd.readouterr().err
-    assert f"the store was written by an {age} graphkin".replace("an newer", "a newer") in errors
+    assert f"the store was written by an {age} version of graphkin".replace("an newer", "a newer") in errors
     assert f"given: schema version {version}" in errors
     assert f"hint: {hint}" in errors
 

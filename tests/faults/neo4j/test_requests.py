@@ -269,7 +269,7 @@ def assert_projected_by_the_first_request(client, server):
             first = pool.submit(sample, client)
             assert becomes_true(lambda: waiting_transactions(server))
             for _ in range(3):
-                assert_unavailable(client.get("/readyz"), "projected again")
+                assert_unavailable(client.get("/readyz"), "loaded into Neo4j Graph Data Science")
         assert_sampled(first.result())
     assert client.get("/readyz").status_code == 200
     assert len(projections(server)) == 1
@@ -289,10 +289,10 @@ def test_next_request_retries_a_failed_projection(large, server, serve):
         (projected,) = projections(server)
         server.ask("CALL gds.graph.drop($graphName) YIELD graphName RETURN graphName", **projected)
         with generations_locked(server):
-            assert_unavailable(client.get("/readyz"), "projected again")
+            assert_unavailable(client.get("/readyz"), "loaded into Neo4j Graph Data Science")
             assert becomes_true(lambda: waiting_transactions(server))
             server.ask("TERMINATE TRANSACTIONS $ids", ids=waiting_transactions(server))
             assert becomes_true(lambda: "terminated" in client.get("/readyz").json()["detail"])
-            assert_unavailable(client.get("/readyz"), "projected again")
+            assert_unavailable(client.get("/readyz"), "loaded into Neo4j Graph Data Science")
         assert becomes_true(lambda: client.get("/readyz").status_code == 200)
         assert projections(server) == [projected]

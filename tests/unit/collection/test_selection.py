@@ -221,6 +221,6 @@ def test_invalid_filter_error_lists_valid_filters(
 
 @pytest.mark.parametrize("by", ["similarity", "inchikey", "structure", "weight"])
 def test_invalid_sort_error_lists_valid_columns(selector: Selector, by: str) -> None:
-    with pytest.raises(InvalidInput, match="sorted by") as error:
+    with pytest.raises(InvalidInput, match="no column of this name to sort by") as error:
         selector.select(sort=Sort(by=by))
     assert error.value.expected == "one of id, smiles, names, degree, class, mass, property.names, price"

@@ -113,5 +113,5 @@ def test_thresholds_out_of_range_are_refused(whole: Generation, rule: Any, thres
 
 
 def test_unknown_kinds_are_refused(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
-    with pytest.raises(Conflict, match="not known"):
+    with pytest.raises(Conflict, match="this kind of items is not installed"):
         measure_recall(generation(molecules[:3], kind="dot"), None, 10)

@@ -93,5 +93,5 @@ def test_recomputed_fingerprints_keep_the_order_of_ids(
 
 
 def test_unknown_kinds_are_refused(generation: Callable[..., Generation], molecules: list[Chem.Mol]) -> None:
-    with pytest.raises(Conflict, match="not known"):
+    with pytest.raises(Conflict, match="this kind of items is not installed"):
         verify(generation(molecules[:3], kind="dot"), 10)

@@ -76,7 +76,7 @@ def test_foreign_database_is_refused(folder: Path, create: bool) -> None:
     with closing(sqlite3.connect(folder / "catalog.sqlite")) as database:
         database.execute("CREATE TABLE collections (title TEXT)")
     before = (folder / "catalog.sqlite").read_bytes()
-    with pytest.raises(StoreFormat, match="something else"):
+    with pytest.raises(StoreFormat, match="belongs to another program"):
         open_store(folder, create=create)
     assert (folder / "catalog.sqlite").read_bytes() == before
 
