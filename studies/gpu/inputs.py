@@ -20,9 +20,9 @@ EPOCHS = 7
 
 def write_inputs(folder: Path, molecules: Path, samples: Iterable[Sampling], workers: int) -> None:
     """Ingest a file of molecules, and write a folder for each kind of samples."""
-    from graphkin.cli.training import StoredSource
     from graphkin.ingest.options import IngestOptions
     from graphkin.ingest.pipeline import ingest
+    from graphkin.library.training import StoredSource
     from graphkin.similarity.molecules.recipe import resolve
     from graphkin.store import open_generation, open_store
 

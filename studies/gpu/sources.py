@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.cli.training import StoredSource
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.pipeline import ingest
+from graphkin.library.training import StoredSource
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
 from graphkin.store import open_generation, open_store
 from graphkin.trainer.features.corpus import Corpus

@@ -153,7 +153,7 @@ def _open_served_source(
 def _open_stored_source(
     location: str, collection: str, generation: str | None, beside: str | None, training: dict[str, Any]
 ) -> "Iterator[Source]":
-    from graphkin.cli.training import StoredSource
+    from graphkin.library.training import StoredSource
     from graphkin.store import open_generation
     from graphkin.trainer.feed.positives import select_positives
 
