@@ -98,9 +98,9 @@ def test_older_generation_is_read_by_the_beginning_of_its_id(
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        ((), 2, "give --api URL, a server, or --store STORE, a store on this machine"),
-        (("--api", "http://127.0.0.1:9", "--store", "STORE"), 2, "not both"),
-        (("--store", "STORE", "--cache-dir", "cache"), 2, "--cache-dir goes with --api"),
+        ((), 2, "--api URL for a server, or --store STORE for a store on this machine"),
+        (("--api", "http://127.0.0.1:9", "--store", "STORE"), 2, "--api and --store cannot be combined"),
+        (("--store", "STORE", "--cache-dir", "cache"), 2, "--cache-dir needs --api"),
         (("--store", "nowhere"), 3, "nowhere"),
         (("--store", "STORE", "--collection", "nobody"), 3, "no collection 'nobody'"),
         (("--store", "STORE", "--generation", "0" * 64), 3, "no such generation"),
