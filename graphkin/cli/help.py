@@ -1,6 +1,7 @@
 """The classes of commands: examples, groups of options and commands, and the look of the help.
 
-rich-click prints the help. `rich` itself is imported when a help is printed.
+rich-click prints the help. `rich` itself is imported when a help is printed. Without rich-click, as on a machine that
+only trains, click prints the help.
 """
 
 import re
@@ -10,10 +11,19 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from rich_click import RichCommand, RichGroup, RichHelpConfiguration, RichOption
 
 from graphkin.cli.output import is_verbose, set_verbosity
 from graphkin.protocol.errors import GraphkinError
+
+try:
+    from rich_click import RichCommand, RichGroup, RichHelpConfiguration, RichOption
+except ModuleNotFoundError:
+    from graphkin.cli.plain import PlainCommand, PlainGroup, PlainOption
+
+    RichCommand, RichGroup, RichOption = PlainCommand, PlainGroup, PlainOption  # type: ignore[assignment,misc]
+    _HAS_RICH = False
+else:
+    _HAS_RICH = True
 
 if TYPE_CHECKING:
     from rich_click import RichContext, RichHelpFormatter
@@ -45,7 +55,9 @@ HELP_SETTINGS: dict[str, Any] = {
     "show_default": True,
     "max_content_width": 100,
     "token_normalize_func": american,
-    "rich_help_config": RichHelpConfiguration(
+}
+if _HAS_RICH:
+    HELP_SETTINGS["rich_help_config"] = RichHelpConfiguration(
         theme="default-slim",
         force_terminal=None,  # rich decides: it reads FORCE_COLOR and NO_COLOR
         text_markup=None,
@@ -57,8 +69,7 @@ HELP_SETTINGS: dict[str, Any] = {
         envvar_string="\\[env: {}]",
         append_range_help_string="",
         options_table_help_sections=["help", "default", "required", "envvar"],
-    ),
-}
+    )
 
 
 class Example(NamedTuple):
@@ -229,10 +240,15 @@ def _verbosity_options() -> list[click.Parameter]:
 
 
 def _write_examples(examples: Sequence[Example], formatter: "RichHelpFormatter") -> None:
-    from rich.text import Text
-
     if not examples:
         return
+    if not _HAS_RICH:
+        formatter.write("\nExamples:\n")
+        for purpose, line in examples:
+            formatter.write(f"  # {purpose}\n  {line}\n")
+        return
+    from rich.text import Text
+
     formatter.write(Text("Examples:", style=formatter.config.style_options_panel_title_style))
     for purpose, line in examples:
         formatter.write(Text(f"  # {purpose}", style="dim"))
@@ -254,7 +270,9 @@ def _fold(line: str, width: int) -> list[str]:
 
 
 def _write_block(text: str | None, formatter: "RichHelpFormatter") -> None:
-    from rich.text import Text
+    if text and not _HAS_RICH:
+        formatter.write(f"\n{text}")
+    elif text:
+        from rich.text import Text
 
-    if text:
         formatter.write(Text(text, no_wrap=True, overflow="ignore"))
