@@ -64,6 +64,18 @@ def expectation(error: Mapping[str, Any]) -> str:
     return template.format(**context)
 
 
+def first_error(error: ValidationError) -> Mapping[str, Any]:
+    """Return the first error of pydantic. If a value has no type of a union, the error accepts each type of it."""
+    first, *others = error.errors(include_url=False)
+    *path, tag = first["loc"] or ("",)
+    if not path or not isinstance(tag, str) or tag.isidentifier():
+        return first
+    # The last part names a type of the union, such as literal['paper'].
+    branches = [first, *(other for other in others if list(other["loc"][:-1]) == path)]
+    accepted = ", or ".join(dict.fromkeys(expectation(branch) for branch in branches))
+    return {"type": "union", "loc": tuple(path), "msg": accepted, "input": first["input"]}
+
+
 def describe(error: Mapping[str, Any], name: str) -> str:
     """Return what is wrong with the value called `name`, in one sentence."""
     match error["type"]:
@@ -76,7 +88,7 @@ def describe(error: Mapping[str, Any], name: str) -> str:
 
 def describe_first(error: ValidationError) -> str:
     """Return what is wrong with the first invalid value, in one sentence."""
-    first = error.errors(include_url=False)[0]
+    first = first_error(error)
     return describe(first, ".".join(map(str, first["loc"])) or "the content")
 
 
@@ -113,7 +125,7 @@ def translate_validation_errors() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        first = first_error(error)
         name = ".".join(map(str, first["loc"])) or "the arguments"
         raise InvalidInput(
             describe(first, name), given=quote(first), expected=expectation(first), hint=next_step(first, name)

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.frozen import Frozen
-from graphkin.protocol.validation import describe, expectation, next_step, quote
+from graphkin.protocol.validation import describe, expectation, first_error, next_step, quote
 
 AnyRecipe = TypeVar("AnyRecipe", bound="Recipe")
 
@@ -76,7 +76,7 @@ def validate_recipe(recipe: type[AnyRecipe], values: dict[str, Any]) -> AnyRecip
     try:
         return recipe.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        first = first_error(error)
         parts = [part for part in first["loc"] if isinstance(part, str)] or ["the options"]
         name = parts[-2] if parts[-1] == "name" and len(parts) > 1 else parts[-1]  # --fingerprint is a name
         raise InvalidInput(
