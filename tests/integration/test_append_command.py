@@ -106,7 +106,7 @@ def test_append_to_collections_that_cannot_grow_is_refused(
     assert graphkin("ingest", "nodes", tmp_path / "club.edgelist", *nodes).code == 0
     refused = graphkin("append", tmp_path / "club.edgelist", *nodes)
     assert refused.code == 2
-    assert "nodes of a big graph" in refused.err
+    assert "nodes of a network can be neither appended nor removed" in refused.err
 
 
 def test_append_of_graphs_equals_an_ingest_of_all_files(graphkin: Callable[..., Any], tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_fetched_folder_for_masking_needs_no_epochs(fetch: Any, tmp_path: Path) 
         ({"collection": "nobody"}, (), 3, "no collection 'nobody'"),
         ({"collection": "dots"}, (), 2, "no encoder can be trained on items of this kind"),
         ({"collection": "many"}, ("--strategy", "adam"), 2, "nothing to mask"),
-        ({}, ("--generation", "0" * 64), 3, "no such generation"),
+        ({}, ("--generation", "0" * 64), 3, "has no generation with this id"),
         ({}, ("--strategy", "magic"), 2, "expected: hgc-fo, "),
     ],
 )

@@ -103,7 +103,7 @@ def test_older_generation_is_read_by_the_beginning_of_its_id(
         (("--store", "STORE", "--cache-dir", "cache"), 2, "--cache-dir needs --api"),
         (("--store", "nowhere"), 3, "nowhere"),
         (("--store", "STORE", "--collection", "nobody"), 3, "no collection 'nobody'"),
-        (("--store", "STORE", "--generation", "0" * 64), 3, "no such generation"),
+        (("--store", "STORE", "--generation", "0" * 64), 3, "has no generation with this id"),
         (("--store", "STORE", "--positives", "window"), 2, "--beside NAME, a collection of the same items"),
         (("--store", "STORE", "--positives", "window", "--beside", GRAPHS), 2, "do not hold the same items"),
         (("--store", "STORE", "--collection", NODES, "--strategy", "adam"), 2, "nothing to mask"),

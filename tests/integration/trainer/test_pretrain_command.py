@@ -175,7 +175,7 @@ def test_run_keeps_its_generation(
         ({"api": "http://127.0.0.1:9"}, (), 4, "graphkin serve"),
         ({"api": "localhost:8000"}, (), 2, "not the URL of a graphkin server"),
         ({"collection": "nobody"}, (), 3, "no collection 'nobody'"),
-        ({}, ("--generation", "0" * 64), 3, "no such generation"),
+        ({}, ("--generation", "0" * 64), 3, "has no generation with this id"),
         ({}, ("--offline", "fetched"), 2, "or --offline without"),
         ({}, ("--strategy", "magic"), 2, "expected: hgc-fo, "),
         ({}, ("--batch-size", 1), 2, "--batch-size"),
