@@ -235,7 +235,7 @@ def offline_folder(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_folder_for_other_samples_is_refused(offline_folder: Path, draws: Sampling) -> None:
-    with pytest.raises(InvalidInput, match="something else") as refused:
+    with pytest.raises(InvalidInput, match="this folder was fetched for other settings") as refused:
         OfflineSource(offline_folder, draws)
     assert json.loads(str(refused.value.expected)) == draws.as_json()
 
