@@ -178,7 +178,7 @@ def complete_schema(app: FastAPI) -> None:
                     _secure(schema["paths"][route.path_format][method.lower()], route.required_access)
         for methods in schema["paths"].values():
             for operation in methods.values():
-                operation["summary"] = SUMMARIES[operation["operationId"]]
+                operation["summary"] = SUMMARIES.get(operation["operationId"], operation["summary"])
                 _add_body_example(operation, schema["components"]["schemas"])
                 _add_parameter_examples(operation)
         _describe_fields(schema["components"]["schemas"])
