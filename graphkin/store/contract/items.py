@@ -307,6 +307,15 @@ class ItemWritingTests(StoreFixtures):
             assert generation.ids_by_name("AB", after=1) == []
             assert generation.ids_by_name("aB", after=0, limit=1) == [1]
 
+    def test_column_error_says_that_no_property_is_numeric(self, store: Store, hierarchy: Any) -> None:
+        with store.draft("plain", "molecule") as draft:
+            content = hierarchy([{"smiles": "C", "names": ["a"]}], {})
+            content.write(draft)
+            draft.publish(content.provenance())
+        with store.open("plain") as generation, pytest.raises(NotFound) as error:
+            generation.column("x")
+        assert error.value.expected == "no name: the items have no numeric property"
+
     def test_find_by_inchikey_needs_inchikeys(self, store: Store, molecules: Any) -> None:
         replace(molecules, recipe={"threshold": 0.4, "inchikey": False}).publish(store, "without")
         with store.open("without") as generation, pytest.raises(Conflict):
