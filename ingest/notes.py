@@ -1,9 +1,12 @@
 """Notes: sentences that tell the user about unexpected values in the columns of the source."""
 
+import re
 from collections.abc import Iterable
 
 from graphkin.ingest.progress import Progress
 from graphkin.protocol.manifest import ColumnValues, DifferingValues, Provenance
+
+_COMMA_NUMBER = re.compile(r"[<>=≤≥~]*\s*[+-]?\d+,\d+")
 
 
 def report_notes(progress: Progress, sentences: Iterable[str]) -> None:
@@ -18,7 +21,7 @@ def column_notes(provenance: Provenance) -> list[str]:
     for name, values in provenance.columns.items():
         if provenance.properties.get(name) == "number":
             sentences += _number_notes(name, values, provenance.qualifiers.get(name))
-        elif values.numbers + values.censored > values.texts:
+        elif values.numbers + values.censored > values.texts or _has_comma(values):
             sentences.append(f"column {name} is text: {_describe_texts(values)}")
     return [*sentences, *differing_notes(provenance.differing)]
 
@@ -34,7 +37,13 @@ def _number_notes(name: str, values: ColumnValues, qualifier: str | None) -> lis
 
 def _describe_texts(values: ColumnValues) -> str:
     are = "is no number" if values.texts == 1 else "are no numbers"
-    return f"{values.texts:,} of {_value_count(values):,} values {are}, first: {values.example!r}"
+    advice = " (numbers have a decimal point and no comma)" if _has_comma(values) else ""
+    return f"{values.texts:,} of {_value_count(values):,} values {are}, first: {values.example!r}{advice}"
+
+
+def _has_comma(values: ColumnValues) -> bool:
+    """Whether the first text is a number with a comma, as spreadsheets of many countries write it."""
+    return values.example is not None and _COMMA_NUMBER.fullmatch(values.example.strip()) is not None
 
 
 def _value_count(values: ColumnValues) -> int:

@@ -39,8 +39,9 @@ def numeric_property(generation: Generation, property: str) -> Float64:
     columns = {title: name for name, title in titles(kinds).items() if kinds[name] == "number"}
     if property not in columns:
         expected = f"one of {', '.join(columns)}" if columns else "items with numeric properties"
+        is_text = property in titles(kinds).values()
         raise InvalidInput(
-            "items have no numeric property of this name",
+            "this property holds text" if is_text else "items have no numeric property of this name",
             given=property,
             expected=expected,
             hint="choose one of the accepted properties" if columns else "ingest a table with a column of numbers",

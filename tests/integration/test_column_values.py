@@ -98,6 +98,21 @@ def test_ingest_explains_why_a_column_is_text(ingest: Callable[..., Any]) -> Non
     assert "column class" not in text_column.err
 
 
+@pytest.mark.parametrize("values", [["37,5", ">1,5", "820"], [">10000", "37,5", "0,2"]])
+def test_decimal_commas_are_reported_although_few_values_are_numbers(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path, values: list[str]
+) -> None:
+    text = "\n".join(["smiles;name;activity", *(line.replace(",", ";", 2) for line in _lines(values))]) + "\n"
+    outcome = ingest(text, "--workers", 1, name="molecules.csv")
+    assert outcome.code == 0
+    expected = "column activity is text: 2 of 3 values are no numbers, first: '37,5' (numbers have a decimal point"
+    assert expected in outcome.err
+    place = ("--store", tmp_path / "store", "--collection", "c")
+    cliffs = graphkin("cliffs", *place, "--property", "activity", "--output", tmp_path / "cliffs.csv")
+    assert cliffs.code == 2
+    assert "this property holds text" in cliffs.err
+
+
 def test_append_that_makes_a_column_text_is_reported(
     graphkin: Callable[..., Any], place: tuple[object, ...], tmp_path: Path
 ) -> None:
