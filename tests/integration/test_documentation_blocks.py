@@ -68,6 +68,7 @@ PAGES = [
     Page("docs/how-to/training-loop.md"),
     Page("docs/how-to/troubleshooting.md", ("served_store",)),
     Page("docs/how-to/upgrade.md", ("mine",)),
+    Page("docs/how-to/your-own-molecules.md"),
     Page("docs/quickstart.md"),
     Page("docs/reference/client.md"),
     Page("docs/tutorials/neo4j.md", ("docker_compose",)),
