@@ -86,8 +86,8 @@ def _serve(location: str, port: int, once: bool) -> None:
 def _send_requests(url: str) -> list[str]:
     """Send three requests, print a line about each response, and return the requests as curl commands."""
     base = f"{url}/v1/collections/{_COLLECTION}"
-    search, found = _send(f"{base}/search", {"smiles": _ASPIRIN, "limit": 3})
-    hits = found["hits"]
+    search, reply = _send(f"{base}/search", {"smiles": _ASPIRIN, "limit": 3})
+    hits = reply["hits"]
     click.echo(f"most similar to aspirin: {_molecules(hits)}")
     positives = f"{base}/items/{hits[0]['item']['id']}/positives"
     neighbors, sample = _send(f"{positives}?policy=first_order&k=3&seed=7")
