@@ -70,6 +70,6 @@ class KeyTests(StoreFixtures):
             store.keys().find(f"{key.id[:-1]}x")
         assert error.value.hint == f"did you mean {key.id}?"
         store.keys().add(twin)
-        with pytest.raises(InvalidInput, match="several keys begin so"):
+        with pytest.raises(InvalidInput, match="several keys have ids that begin"):
             store.keys().revoke(key.id[:8], _LATER)
         assert [each.revoked_at for each in store.keys().all()] == [None, None]

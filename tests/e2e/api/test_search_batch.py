@@ -60,7 +60,7 @@ def test_invalid_structure_gets_an_error_row(client: httpx.Client) -> None:
     assert first["hits"]
     assert last == {**first, "index": 5}
     for row, error_text in zip(
-        wrong, ("unclosed ring", "no such item", "more than 10000", "have no such"), strict=True
+        wrong, ("unclosed ring", "no such item", "more than 10000", "no structures in this notation"), strict=True
     ):
         assert error_text in row["error"]
         assert "\n" not in row["error"]

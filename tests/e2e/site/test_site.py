@@ -118,8 +118,8 @@ def test_diagram_is_drawn(page: Page) -> None:
 
 def test_search_finds_a_command(page: Page) -> None:
     page.goto("reference/commands/", wait_until="networkidle")
-    page.get_by_role("textbox", name="Search").fill("activity cliffs")
+    page.get_by_role("textbox", name="Search").press_sequentially("activity cliffs")
     result = page.locator(".md-search-result__link").first
-    expect(result).to_be_visible()
+    expect(result).to_be_visible(timeout=30_000)  # the browser builds the index first
     result.click()
     expect(page.locator("article h1")).to_be_visible()

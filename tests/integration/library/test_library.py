@@ -347,7 +347,7 @@ def test_cliffs_equal_pandas(
         ["difference", "a", "b"], ascending=[False, True, True]
     )
     assert identical[["a", "b"]].values.tolist() == same[["a", "b"]].values.tolist()
-    with pytest.raises(InvalidInput, match="no numeric property of this name") as refused:
+    with pytest.raises(InvalidInput, match="this property holds text") as refused:
         collection.cliffs("note")
     assert "activity" in str(refused.value.expected)
 
