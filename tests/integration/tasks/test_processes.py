@@ -74,7 +74,7 @@ def test_task_of_a_killed_process_is_retried(workers: int, tmp_path: Path) -> No
 
 
 def test_task_that_always_kills_its_process_ends_the_stage(tmp_path: Path) -> None:
-    with Processes(2) as runner, pytest.raises(StoreError, match="stage say, 4 times at task 5"):
+    with Processes(2) as runner, pytest.raises(StoreError, match="4 times at task 5 of stage say"):
         runner.run("say", TaskUnderTest(tmp_path), [4, 5, 6], lambda _: None)
 
 
