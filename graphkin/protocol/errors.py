@@ -127,13 +127,16 @@ def unknown_file_system(reason: object, url: str, expected: str) -> InvalidInput
 
 
 def suggest(name: str, choices: Iterable[str], otherwise: str, form: str = "{}") -> str:
-    """Return the hint of an error for an unknown name: the most similar choice.
+    """Return the hint of an error for an unknown name.
 
     Args:
         name: The unknown name.
         choices: The known names.
         otherwise: The hint if no choice is similar.
         form: How the hint shows a choice, as a format with one field.
+
+    Returns:
+        A question with the most similar choice, or `otherwise`.
     """
     matches = get_close_matches(name, list(choices), 1)
     return f"did you mean {form.format(matches[0])}?" if matches else otherwise
@@ -144,6 +147,9 @@ def install_hint(extra: str) -> str:
 
     Args:
         extra: The extra of graphkin that installs the package.
+
+    Returns:
+        The command that installs the extra, in a clone and from an index.
     """
     return (
         f"install the extra {extra}: pip install '.[{extra}]' in a clone of the repository, or "

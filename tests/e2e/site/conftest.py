@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, sync_playwright
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of the site, next to the list of versions that `mike` writes. A warning fails the build."""
     folder = tmp_path_factory.mktemp("versions") / "0.2"
@@ -33,7 +33,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         """Print nothing."""
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def site_url(site: Path) -> Iterator[str]:
     """Yield the URL of a server of the site."""
     handler = functools.partial(_Quiet, directory=str(site.parent))
@@ -45,9 +45,9 @@ def site_url(site: Path) -> Iterator[str]:
         thread.join()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser(require_tools: Callable[..., None]) -> Iterator[Browser]:
-    """Yield a browser."""
+    """Yield a browser. Playwright prevents tests of other modules from running an event loop."""
     executable = shutil.which("chromium-headless-shell")
     if executable is None:
         require_tools("chromium")
