@@ -121,8 +121,8 @@ class Option(RichOption):
             raise invalid_value(self, ctx, value, error) from None
 
 
-class Command(RichCommand):
-    """A command with examples.
+class _WithExamples(click.Command):
+    """The part that commands and groups share: examples and the look of the help.
 
     Attributes:
         examples: The examples that the help shows, the most common one first.
@@ -133,6 +133,23 @@ class Command(RichCommand):
     def __init__(self, *args: Any, examples: Sequence[tuple[str, str]] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.examples = [Example(*example) for example in examples]
+
+    def get_help(self, ctx: click.Context) -> str:
+        return "\n".join(line.rstrip() for line in super().get_help(ctx).splitlines())
+
+    def format_epilog(self, ctx: "RichContext", formatter: "RichHelpFormatter") -> None:  # type: ignore[override]  # noqa: ARG002
+        _write_examples(self.examples, formatter)
+        _write_block(self.epilog, formatter)
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        return click.Command.main(self, *args, **settings)  # rich-click prints errors in its own style
+
+
+class Command(_WithExamples, RichCommand):
+    """A command with examples, and with options that change how much it prints."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
         self.params = sorted(self.params, key=_rank) + _verbosity_options()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -150,30 +167,11 @@ class Command(RichCommand):
                 traceback.print_exc()
             raise
 
-    def get_help(self, ctx: click.Context) -> str:
-        return "\n".join(line.rstrip() for line in super().get_help(ctx).splitlines())
 
-    def format_epilog(self, ctx: "RichContext", formatter: "RichHelpFormatter") -> None:  # type: ignore[override]  # noqa: ARG002
-        _write_examples(self.examples, formatter)
-        _write_block(self.epilog, formatter)
-
-    def main(self, *args: Any, **settings: Any) -> Any:
-        return click.Command.main(self, *args, **settings)  # rich-click prints errors in its own style
-
-
-class Group(RichGroup):
-    """A group of commands with examples.
-
-    Attributes:
-        examples: The examples that the help shows, the most common one first.
-    """
+class Group(_WithExamples, RichGroup):  # type: ignore[misc]  # as in rich-click itself
+    """A group of commands with examples."""
 
     command_class = Command
-    examples: list[Example]
-
-    def __init__(self, *args: Any, examples: Sequence[tuple[str, str]] = (), **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self.examples = [Example(*example) for example in examples]
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.commands)  # in the order of their definition
@@ -187,16 +185,6 @@ class Group(RichGroup):
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand:
             raise unknown_command(self, ctx, args) from None
-
-    def get_help(self, ctx: click.Context) -> str:
-        return "\n".join(line.rstrip() for line in super().get_help(ctx).splitlines())
-
-    def format_epilog(self, ctx: "RichContext", formatter: "RichHelpFormatter") -> None:  # type: ignore[override]  # noqa: ARG002
-        _write_examples(self.examples, formatter)
-        _write_block(self.epilog, formatter)
-
-    def main(self, *args: Any, **settings: Any) -> Any:
-        return click.Command.main(self, *args, **settings)  # rich-click prints errors in its own style
 
 
 def option(*names: str, panel: str | None = None, **settings: Any) -> Any:
