@@ -72,13 +72,28 @@ device = option(
     panel="Execution",
     help="Processor that compares fingerprints. cuda needs graphkin[gpu]. The result is the same.",
 )
-output = option(
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE",
+
+
+def output_file(help: str) -> Any:
+    """Return the option for the file that a command writes, with this help."""
+    return option("--output", type=click.Path(path_type=Path), required=True, metavar="FILE", panel="Output", help=help)
+
+
+output = output_file("CSV file to write, or - for standard output.")
+columns = option(
+    "--column",
+    "columns",
+    metavar="NAME",
+    multiple=True,
     panel="Output",
-    help="CSV file to write, or - for standard output.",
+    help="Column to write. Repeat it for several. [default: all]",
+)
+smiles_column = option(
+    "--smiles-column",
+    "structure_column",
+    metavar="COLUMN",
+    panel="Input",
+    help="Column with the SMILES. [default: smiles, in any case]",
 )
 cache_dir = option(
     "--cache-dir",
@@ -190,13 +205,7 @@ def table_columns(command: Callable[..., None]) -> Callable[..., None]:
     The command gets one mapping, `table_options`, with arguments of `ReadOptions`.
     """
 
-    @option(
-        "--smiles-column",
-        "structure_column",
-        metavar="COLUMN",
-        panel="Input",
-        help="Column with the SMILES. [default: smiles, in any case]",
-    )
+    @smiles_column
     @option(
         "--fingerprint-column",
         metavar="COLUMN",

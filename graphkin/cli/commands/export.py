@@ -27,14 +27,7 @@ def _format(*formats: str) -> Any:
     return option("--format", "format", required=True, type=click.Choice(formats), panel="Output", help="File format.")
 
 
-_output = option(
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE",
-    panel="Output",
-    help="File to write, or - for standard output.",
-)
+_output = options.output_file("File to write, or - for standard output.")
 
 
 @group(
@@ -143,14 +136,7 @@ def links(
 @options.source_generation
 @_format("csv", "parquet", "sdf", "arrow")
 @_output
-@option(
-    "--column",
-    "columns",
-    metavar="NAME",
-    multiple=True,
-    panel="Output",
-    help="Column to write. Repeat it for several. [default: all]",
-)
+@options.columns
 @_id_range
 def items(
     store_location: str,

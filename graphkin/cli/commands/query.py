@@ -53,14 +53,7 @@ _FORMATS = (".csv", ".parquet", ".sdf")
     help="Column to sort by: id, similarity or a property. [default: similarity with --similar, else id]",
 )
 @option("--descending", is_flag=True, panel="Output", help="Sort the largest values first.")
-@option(
-    "--column",
-    "columns",
-    metavar="NAME",
-    multiple=True,
-    panel="Output",
-    help="Column to write. Repeat it for several. [default: all]",
-)
+@options.columns
 @option("--limit", type=click.IntRange(1), metavar="N", panel="Output", help="Number of items to write. [default: all]")
 @option(
     "--output",

@@ -128,13 +128,7 @@ def _item_cells(item: dict[str, Any]) -> tuple[object, ...]:
 )
 @option("--file", metavar="FILE", panel="Input", help="File of structures, in a format of `graphkin ingest`.")
 @option("--format", metavar="FORMAT", panel="Input", help="Format of the file. [default: by file name]")
-@option(
-    "--smiles-column",
-    "structure_column",
-    metavar="COLUMN",
-    panel="Input",
-    help="Column with the SMILES. [default: smiles, in any case]",
-)
+@options.smiles_column
 @option(
     "--name-column",
     metavar="COLUMN",
