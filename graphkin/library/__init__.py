@@ -6,7 +6,7 @@ from graphkin.library.collection import Collection, Collections
 from graphkin.library.ingestion import ingest
 from graphkin.library.pairs import similar_pairs
 from graphkin.library.table import Table
-from graphkin.protocol.errors import TruncatedPairsWarning, install_hint
+from graphkin.protocol.errors import TruncatedPairsWarning, require_extra
 
 __all__ = ["Collection", "Collections", "Table", "TruncatedPairsWarning", "connect", "ingest", "open", "similar_pairs"]
 
@@ -59,15 +59,6 @@ def connect(url: str, key: str | None = None) -> Collections:
         mine = graphkin.connect("http://127.0.0.1:8000")["mine"]
         ```
     """
-    from graphkin.protocol.errors import InvalidInput
-
-    try:
+    with require_extra("client", "a connection to a server needs"):
         from graphkin.library.served import ServedCollections
-    except ModuleNotFoundError as error:
-        raise InvalidInput(
-            f"a connection to a server needs the package {error.name}, which is not installed",
-            given=str(error.name),
-            expected="the packages of the extra client",
-            hint=install_hint("client"),
-        ) from error
     return ServedCollections(url, key)

@@ -8,7 +8,6 @@ import json
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
@@ -22,7 +21,7 @@ from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
 from graphkin.library.table import Table
-from graphkin.protocol.errors import InvalidInput, TruncatedPairsWarning, install_hint, require
+from graphkin.protocol.errors import TruncatedPairsWarning, require, require_extra
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import (
     CliffsQuery,
@@ -727,7 +726,7 @@ class Collection(ABC):
                 print(batch.num_graphs, batch.x.shape, batch.edge_index.shape, batch.edge_attr.shape)
             ```
         """
-        with _report_missing_trainer():
+        with require_extra("trainer", "graphs for PyTorch Geometric need"):
             from graphkin.trainer.geometric import graphs
 
             return graphs(self._features(workers))
@@ -770,7 +769,7 @@ class Collection(ABC):
                 print(anchors.num_graphs, positives.num_graphs, positives.id)
             ```
         """
-        with _report_missing_trainer():
+        with require_extra("trainer", "graphs for PyTorch Geometric need"):
             from graphkin.trainer.geometric import PositiveSample, PositivesFeed
 
             def sample(anchors: Int32, epoch: int) -> "PositiveSample":
@@ -899,20 +898,6 @@ class Collection(ABC):
 def _jsonable(substructure: str | Mapping[str, str] | None) -> str | dict[str, str] | None:
     """Return a substructure as a value that `json.dumps` accepts."""
     return dict(substructure) if isinstance(substructure, Mapping) else substructure
-
-
-@contextmanager
-def _report_missing_trainer() -> Iterator[None]:
-    """Turn a `ModuleNotFoundError` into an `InvalidInput` that names the extra `trainer`."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise InvalidInput(
-            f"graphs for PyTorch Geometric need the package {error.name}, which is not installed",
-            given=str(error.name),
-            expected="the packages of the extra trainer",
-            hint=install_hint("trainer"),
-        ) from error
 
 
 class Collections(ABC):

@@ -32,7 +32,8 @@ The HTTP column is the table in `graphkin/protocol/problems.py`.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar
@@ -155,6 +156,28 @@ def install_hint(extra: str) -> str:
         f"install the extra {extra}: pip install '.[{extra}]' in a clone of the repository, or "
         f"pip install 'graphkin[{extra}]' from an index that has graphkin"
     )
+
+
+@contextmanager
+def require_extra(extra: str, purpose: str) -> Iterator[None]:
+    """Raise `InvalidInput` if an import in the `with` block fails, because an extra is not installed.
+
+    Args:
+        extra: The extra of graphkin that installs the package.
+        purpose: Subject and verb of the message, such as "stores in Neo4j need".
+
+    Yields:
+        None.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise InvalidInput(
+            f"{purpose} the package {error.name}, which is not installed",
+            given=str(error.name),
+            expected=f"the packages of the extra {extra}",
+            hint=install_hint(extra),
+        ) from error
 
 
 class Conflict(InvalidInput):

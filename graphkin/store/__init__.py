@@ -1,7 +1,7 @@
 """Stores of similarity graphs: the port (`store.base`), its adapters, and the samplers that read through the port."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,32 +113,16 @@ def open_export_folder(url: str) -> "ExportFolder":
     return ExportFolder(absolute_location(url))
 
 
-@contextmanager
-def _require_fsspec() -> Iterator[None]:
-    """Raise `InvalidInput` if an import in the `with` block fails, because the `lake` extra is not installed."""
-    from graphkin.protocol.errors import InvalidInput, install_hint
+def _require_fsspec() -> AbstractContextManager[None]:
+    """Return a context manager that raises `InvalidInput` if the packages of the extra `lake` are not installed."""
+    from graphkin.protocol.errors import require_extra
 
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise InvalidInput(
-            f"Parquet exports (lakes) and files by URL need the package {error.name}, which is not installed",
-            given=str(error.name),
-            expected="the packages of the extra lake",
-            hint=install_hint("lake"),
-        ) from error
+    return require_extra("lake", "Parquet exports (lakes) and files by URL need")
 
 
 def _open_neo4j(url: str, create: bool) -> "Store":
-    from graphkin.protocol.errors import InvalidInput, install_hint
+    from graphkin.protocol.errors import require_extra
 
-    try:
+    with require_extra("neo4j", "stores in Neo4j need"):
         from graphkin.store.neo4j.store import Neo4jStore
-    except ModuleNotFoundError as error:
-        raise InvalidInput(
-            f"stores in Neo4j need the package {error.name}, which is not installed",
-            given=str(error.name),
-            expected="the packages of the extra neo4j",
-            hint=install_hint("neo4j"),
-        ) from error
     return Neo4jStore(url, create=create)
