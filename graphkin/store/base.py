@@ -926,6 +926,16 @@ def require_collection_name(name: str) -> None:
         )
 
 
+def unknown_generation(collection: str, generation: str) -> NotFound:
+    """Return the error for a generation that a collection does not have."""
+    return NotFound(
+        f"collection {collection!r} has no generation with this id",
+        given=generation,
+        expected="the id of one of its generations",
+        hint="`graphkin info` lists the generations of a store",
+    )
+
+
 def require_schema_version(version: int, accepted: int, older_hint: str = _OLDER_HINT) -> None:
     """Check the schema version of a store for an adapter.
 

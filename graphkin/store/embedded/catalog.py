@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from graphkin.protocol.errors import Damage, Deleted, NotFound, StoreDamaged, StoreFormat
+from graphkin.protocol.errors import Damage, Deleted, StoreDamaged, StoreFormat
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.validation import describe_first
 from graphkin.protocol.values import Kind
-from graphkin.store.base import Collection, require_schema_version
+from graphkin.store.base import Collection, require_schema_version, unknown_generation
 from graphkin.store.embedded.database import has_table, integrity_problem, read_transaction, transaction
 
 APPLICATION_ID = 0x67726B6E  # "grkn"
@@ -194,12 +194,7 @@ class Catalog:
         with read_transaction(self._path) as database:
             row = self._verified_content(database).find(collection, generation)
             if row is None:
-                raise NotFound(
-                    f"collection {collection!r} has no generation with this id",
-                    given=generation,
-                    expected="the id of one of its generations",
-                    hint="`graphkin info` lists the generations of a store",
-                )
+                raise unknown_generation(collection, generation)
             if row.deleted_at is not None:
                 raise Deleted(f"this generation of {collection!r} was deleted at {row.deleted_at}", given=generation)
             text = self._manifest_text(database, row)

@@ -17,6 +17,7 @@ from graphkin.store.base import (
     Store,
     require_independent,
     require_schema_version,
+    unknown_generation,
 )
 from graphkin.store.growth import RewrittenGrowth
 from graphkin.store.keys import Keys
@@ -101,12 +102,7 @@ class Neo4jStore(Store):
     def _read_published(self, collection: str, generation: str) -> tuple[Manifest, neo4j.Record]:
         rows = self._connection.read(cypher.GENERATION, collection=collection, generation=generation)
         if not rows:
-            raise NotFound(
-                f"collection {collection!r} has no generation with this id",
-                given=generation,
-                expected="the id of one of its generations",
-                hint="`graphkin info` lists the generations of a store",
-            )
+            raise unknown_generation(collection, generation)
         if rows[0]["deleted_at"] is not None:
             raise Deleted(f"this generation of {collection!r} was deleted at {rows[0]['deleted_at']}", given=generation)
         require_schema_version(rows[0]["schema"] or _UNRECORDED, cypher.SCHEMA_VERSION, _OLDER_HINT)
