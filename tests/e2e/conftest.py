@@ -1,5 +1,6 @@
-"""Fixtures shared by the tests of the API and of the page."""
+"""Fixtures shared by the tests of the API, of the page and of the documentation's site."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 Serve = Callable[..., AbstractContextManager[httpx.Client]]
 
@@ -21,3 +23,22 @@ def serve(serve: Callable[..., AbstractContextManager[str]]) -> Serve:
             yield client
 
     return serving
+
+
+@pytest.fixture(scope="session")
+def open_browser(require_tools: Callable[..., None]) -> Callable[[], AbstractContextManager[Browser]]:
+    """Return `open_browser()`, which yields a browser. While it is open, Playwright prevents other event loops."""
+
+    @contextmanager
+    def opening() -> Iterator[Browser]:
+        executable = shutil.which("chromium-headless-shell")
+        if executable is None:
+            require_tools("chromium")
+            executable = shutil.which("chromium")
+        with sync_playwright() as playwright:
+            arguments = ["--headless", "--no-sandbox", "--disable-gpu"]
+            chromium = playwright.chromium.launch(executable_path=executable, args=arguments)
+            yield chromium
+            chromium.close()
+
+    return opening

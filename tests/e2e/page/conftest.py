@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import httpx
 import networkx as nx
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 
 from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions
@@ -134,20 +134,13 @@ def api(store_folder: Path, serve: Callable[..., AbstractContextManager[httpx.Cl
 
 
 @pytest.fixture(scope="package")
-def browser(require_tools: Callable[..., None]) -> Iterator[Browser]:
+def browser(open_browser: Callable[[], AbstractContextManager[Browser]]) -> Iterator[Browser]:
     """Yield a browser for this package. In a whole session, Playwright would prevent other tests from running an event
     loop.
     """
-    executable = shutil.which("chromium-headless-shell")
-    if executable is None:
-        require_tools("chromium")
-        executable = shutil.which("chromium")
     assert AXE.is_file(), "run `make test-page`"
-    with sync_playwright() as playwright:
-        arguments = ["--headless", "--no-sandbox", "--disable-gpu"]
-        chromium = playwright.chromium.launch(executable_path=executable, args=arguments)
-        yield chromium
-        chromium.close()
+    with open_browser() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -3,15 +3,15 @@
 import functools
 import http.server
 import json
-import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[3]
 
@@ -46,14 +46,7 @@ def site_url(site: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def browser(require_tools: Callable[..., None]) -> Iterator[Browser]:
+def browser(open_browser: Callable[[], AbstractContextManager[Browser]]) -> Iterator[Browser]:
     """Yield a browser. Playwright prevents tests of other modules from running an event loop."""
-    executable = shutil.which("chromium-headless-shell")
-    if executable is None:
-        require_tools("chromium")
-        executable = shutil.which("chromium")
-    with sync_playwright() as playwright:
-        arguments = ["--headless", "--no-sandbox", "--disable-gpu"]
-        chromium = playwright.chromium.launch(executable_path=executable, args=arguments)
-        yield chromium
-        chromium.close()
+    with open_browser() as browser:
+        yield browser
