@@ -35,7 +35,7 @@ def _written_part(path: Path) -> str:
 
 
 def _commands(command: click.Command, name: str, parent: click.Context | None) -> Iterator[tuple[str, click.Context]]:
-    settings = {"show_default": True, "help_option_names": ["-h", "--help"], **command.context_settings}
+    settings = {"show_default": True, **command.context_settings}
     context = command.context_class(command, info_name=name, parent=parent, **settings)
     yield context.command_path, context
     if isinstance(command, click.Group):

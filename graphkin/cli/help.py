@@ -51,7 +51,6 @@ def american(token: str) -> str:
 
 
 HELP_SETTINGS: dict[str, Any] = {
-    "help_option_names": ["-h", "--help"],
     "show_default": True,
     "max_content_width": 100,
     "token_normalize_func": american,
@@ -132,6 +131,7 @@ class _WithExamples(click.Command):
 
     def __init__(self, *args: Any, examples: Sequence[tuple[str, str]] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
+        self.context_settings = {"help_option_names": ["-h", "--help"], **self.context_settings}
         self.examples = [Example(*example) for example in examples]
 
     def get_help(self, ctx: click.Context) -> str:

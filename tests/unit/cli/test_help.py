@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from copy import copy
 
 import click
 import pytest
@@ -57,6 +58,16 @@ def words_of(example: str) -> list[str]:
     """The arguments of graphkin in an example."""
     words = shlex.split(example.rpartition(" | ")[2].partition(" < ")[0])
     return words[words.index("graphkin") + 1 :]
+
+
+@pytest.mark.parametrize("path", LEAVES)
+def test_commands_that_run_without_the_main_command_have_both_help_options(path: tuple[str, ...]) -> None:
+    # click keeps the option of the first context in which a command runs
+    command = copy(LEAVES[path])
+    command._help_option = None
+    option = command.get_help_option(command.context_class(command, **command.context_settings))
+    assert option is not None
+    assert option.opts == ["-h", "--help"]
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
