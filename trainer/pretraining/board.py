@@ -6,20 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from graphkin.trainer.pretraining.metrics_log import Listener, Report
-
-_EVERY = 50  # steps
+from graphkin.trainer.pretraining.metrics_log import Listener, Report, is_measured
 
 _log = logging.getLogger(__name__)
-
-
-def is_measured(step: int, steps: int) -> bool:
-    """Return whether a step, from 1 to `steps`, measures alignment and uniformity and appears in TensorBoard.
-
-    These are the first step, every 50th step after it, and the last one. Measuring is too slow for every step, and
-    TensorBoard keeps a thousand points per curve.
-    """
-    return (step - 1) % _EVERY == 0 or step == steps
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 folder/
   run.json            options and generation, which a resumed run must share; or, for a fine-tuned encoder, which has
                       no metrics, the settings of pre-training and fine-tuning
-  metrics.jsonl       one object per step
+  metrics.jsonl       one object per recorded step
   step-000001000/     the newest checkpoint; it is renamed into place when complete, before the older one is deleted
     model.safetensors, optimizer.safetensors
     state.json        completed steps, steps per epoch, bytes of metrics.jsonl up to this step, checksums

@@ -1,6 +1,8 @@
-"""Writer of metrics.jsonl, with one object per step.
+"""Writer of metrics.jsonl, with one object per recorded step.
 
-Records are written about once a second, because reading a loss waits for the device.
+All of the first 10,000 steps are recorded, and then only the measured ones, so that the file of a long run stays small.
+Whether a step is recorded depends on nothing but its number, so a continued run records the same steps as an
+uninterrupted one. Records are written about once a second, because reading a loss waits for the device.
 """
 
 import json
@@ -17,6 +19,9 @@ from torch import Tensor
 from graphkin.protocol.errors import Damaged
 from graphkin.trainer.errors import Diverged
 from graphkin.trainer.pretraining.checkpoint import writing
+
+_MEASURED_EVERY = 50  # steps
+_ALL_RECORDED = 10_000  # steps
 
 _AT_LEAST_EVERY = 1.0  # seconds: frequent enough for a progress display, and rarely waits for the device
 
@@ -61,8 +66,22 @@ class Report(NamedTuple):
 Listener = Callable[[Report], object]
 
 
+def is_measured(step: int, steps: int) -> bool:
+    """Return whether a step, from 1 to `steps`, measures alignment and uniformity and is passed to loggers.
+
+    These are the first step, every 50th step after it, and the last one. Measuring is too slow for every step, and a
+    logger such as TensorBoard keeps a thousand points per curve.
+    """
+    return (step - 1) % _MEASURED_EVERY == 0 or step == steps
+
+
+def is_recorded(step: int, steps: int) -> bool:
+    """Return whether metrics.jsonl has a line for a step, from 1 to `steps`."""
+    return step <= _ALL_RECORDED or is_measured(step, steps)
+
+
 class MetricsLog:
-    """Appends records to a file after its first `keep` bytes, and passes them to the listeners.
+    """Appends the recorded steps to a file after its first `keep` bytes, and passes all steps to the listeners.
 
     Bytes after the first `keep` come from a killed run, after its last checkpoint, and are discarded.
 
@@ -108,14 +127,16 @@ class MetricsLog:
     def _write(self, pending: list[Update]) -> None:
         records = _records(pending)
         finite_records = list(takewhile(lambda record: np.isfinite(record["loss"]), records))
+        steps = pending[-1].of
+        recorded = [record for record in finite_records if is_recorded(int(record["step"]), steps)]
         with writing(self._folder):
-            self._file.writelines(json.dumps(record).encode() + b"\n" for record in finite_records)
+            self._file.writelines(json.dumps(record).encode() + b"\n" for record in recorded)
             self._file.flush()
         previous_flush, self._flush_time = self._flush_time, perf_counter()
         if finite_records:
             speed = sum(update.embeddings for update in pending) / (self._flush_time - previous_flush)
             for listener in self._listeners:
-                listener(Report(finite_records, pending[-1].of, speed))
+                listener(Report(finite_records, steps, speed))
         if len(finite_records) < len(records):
             first_invalid = records[len(finite_records)]
             raise not_finite("loss", f"{first_invalid['loss']} at step {first_invalid['step']}")

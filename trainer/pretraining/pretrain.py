@@ -20,13 +20,13 @@ from graphkin.trainer.features.network import Network
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.batch import Assembler, Graphs
 from graphkin.trainer.model.ranks import ALONE, Ranks
-from graphkin.trainer.pretraining.board import is_measured, open_board
+from graphkin.trainer.pretraining.board import open_board
 from graphkin.trainer.pretraining.captured import PaddedSteps, obstacle
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run
 from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.hgc import EdgeSet, twins
-from graphkin.trainer.pretraining.metrics_log import Listener, MetricsLog, Update
+from graphkin.trainer.pretraining.metrics_log import Listener, MetricsLog, Update, is_measured
 from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.pretraining.schedule import learning_rate
 from graphkin.trainer.pretraining.trainer import Trainer

@@ -95,6 +95,22 @@ def test_thinned_metrics_thin_to_the_same(tmp_path: Path) -> None:
     assert thin_metrics(other, 1500) == thin_metrics(path, 1500)
 
 
+def test_metrics_of_long_runs_are_thinned_to_equal_intervals(tmp_path: Path) -> None:
+    """After 10,000 steps, metrics.jsonl has the steps 10,001, 10,051, ... alone."""
+    path, other = tmp_path / "metrics.jsonl", tmp_path / "other.jsonl"
+    write_metrics(path, 40_000)
+    lines = path.read_text().splitlines()
+    lines = lines[:10_000] + lines[10_000::50] + lines[-1:]
+    path.write_text("\n".join(lines) + "\n")
+    steps = [json.loads(line)["step"] for line in thin_metrics(path, 40_000)]
+    assert steps[:3] == [256, 512, 768]
+    assert all(0 <= step % 256 < 50 for step in steps[:-1])
+    assert [step // 256 for step in steps[:-1]] == list(range(1, 40_000 // 256 + 1))
+    assert steps[-1] == 40_000
+    other.write_text("\n".join([*thin_metrics(path, 20_001), *lines[10_000 + 201 :]]) + "\n")
+    assert thin_metrics(other, 40_000) == thin_metrics(path, 40_000)
+
+
 def test_unfinished_run_returns_in_parts_and_continues(setting: Setting, tmp_path: Path) -> None:
     tensors = write_run(setting, "exact-0", 300, 22_000_000)
     output = tmp_path / "output"
