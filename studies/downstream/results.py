@@ -38,7 +38,8 @@ from graphkin.store import open_store
 from graphkin.trainer.downstream.dataset import CLASSIFICATION_TARGETS, Dataset, read_csv
 from graphkin.trainer.downstream.embed import embed
 from graphkin.trainer.downstream.finetune import FinetuneOptions, InitialEncoder, finetune
-from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
+from graphkin.trainer.downstream.scaffold import scaffolds
+from graphkin.trainer.downstream.split import group_split
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.model.encoders import Encoder
@@ -169,7 +170,7 @@ def run_finetuning(options: Options, name: str, arm: str, seed: int) -> Cell:
     data, groups = dataset(name)
     stopwatch = Stopwatch()
     start = InitialEncoder(Model()) if arm == "random" else InitialEncoder.from_checkpoint(options.run(arm, seed))
-    run = finetune(start, data, scaffold_split(groups), FinetuneOptions(epochs=options.epochs), seed)
+    run = finetune(start, data, group_split(groups), FinetuneOptions(epochs=options.epochs), seed)
     late = float(np.mean(run.main.test[-LATE:]))
     return {**run.as_json(), **stopwatch.read(), "auc": run.main.score, "late_auc": late}
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphkin.trainer.downstream.scaffold import group_rows, make_split
-from graphkin.trainer.downstream.split import Split
+from graphkin.trainer.downstream.split import Split, group_rows, make_split
 
 
 def random_scaffold_split(scaffolds: Sequence[str], seed: int) -> Split:

@@ -9,8 +9,8 @@ from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from graphkin.trainer.downstream.dataset import CLASSIFICATION_TARGETS, Dataset, read_csv
 from graphkin.trainer.downstream.roc import is_scorable
-from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
-from graphkin.trainer.downstream.split import Split
+from graphkin.trainer.downstream.scaffold import scaffolds
+from graphkin.trainer.downstream.split import Split, group_split
 from studies.downstream.scaffold import random_scaffold_split
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "moleculenet"
@@ -66,7 +66,7 @@ def test_counts_and_splits_follow_the_published_rule(name: str, dataset: Dataset
     assert (len(dataset.smiles), len(dataset.tasks), dataset.one_class) == (molecules, tasks, ())
     assert dataset.corpus.size == molecules
     groups = scaffolds(dataset.smiles)
-    split = scaffold_split(groups)
+    split = group_split(groups)
     assert [part.tolist() for part in split] == by_the_book(dataset.smiles)
     for each in (split, random_scaffold_split(groups, 0)):
         require_partition(each, groups)

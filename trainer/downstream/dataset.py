@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.downstream.labeled import LabeledGraphs
+from graphkin.trainer.downstream.labeled_molecules import LabeledMolecules
 from graphkin.trainer.downstream.molecules import MoleculeFile, Rejection, read_molecules
+from graphkin.trainer.downstream.partition import Partition
 from graphkin.trainer.downstream.roc import is_scorable, roc_auc
-from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
 from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.features.corpus import Corpus
 
@@ -39,7 +39,7 @@ _LABELS = {"": MISSING, "nan": MISSING, "0": 0, "0.0": 0, "false": 0, "1": 1, "1
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset(LabeledGraphs):
+class Dataset(LabeledMolecules):
     """N molecules that RDKit can read, with labels for T binary tasks.
 
     Attributes:
@@ -49,6 +49,7 @@ class Dataset(LabeledGraphs):
         labels: (N, T) int8. 1, 0, or -1 if missing.
         one_class: Names of the target columns that are no tasks, because they have labels of at most one class.
         rejected: Rejected records.
+        partition: The split that the user chose; None for the published one, by scaffold.
     """
 
     corpus: Corpus
@@ -57,16 +58,13 @@ class Dataset(LabeledGraphs):
     labels: NDArray[np.int8]
     one_class: tuple[str, ...]
     rejected: tuple[Rejection, ...]
+    partition: Partition | None = None
 
-    noun: ClassVar[str] = "molecules"
     metrics: ClassVar[tuple[str, ...]] = ("auc",)
 
     @property
     def outputs(self) -> int:
         return len(self.tasks)
-
-    def split(self) -> Split:
-        return scaffold_split(scaffolds(self.smiles))
 
     def require_scorable(self, split: Split) -> None:
         if len(split.train) < 2:
@@ -74,15 +72,15 @@ class Dataset(LabeledGraphs):
                 "too few molecules to train on",
                 given=f"{len(split.train)} of {len(self.smiles)} molecules in train",
                 expected="2 or more",
-                hint="use a larger set: molecules of one scaffold stay in one part",
+                hint=self.split_hint,
             )
-        for name, rows in (("valid", split.valid), ("test", split.test)):
+        for name, rows in self.scored_parts(split):
             if not is_scorable(self.labels[rows]).any():
                 raise InvalidInput(
                     f"no task has both classes in {name}",
                     given=f"{len(rows)} of {len(self.smiles)} molecules in {name}",
                     expected="a task with both classes in every part",
-                    hint="use a larger or more varied set: molecules of one scaffold stay in one part",
+                    hint=self.split_hint,
                 )
 
     def loss(self, logits: Tensor, rows: Rows) -> Tensor:
@@ -98,6 +96,7 @@ class Dataset(LabeledGraphs):
             "rejected": len(self.rejected),
             "tasks": self.tasks,
             "one_class": self.one_class,
+            **self.partition_summary,
             "omitted": {part: self._omitted_tasks(getattr(split, part)) for part in ("valid", "test")},
             "note": self._note(split),
         }
@@ -155,12 +154,15 @@ def read_csv(
     return select_labels(read_molecules(path, smiles_column, workers), targets)
 
 
-def select_labels(file: MoleculeFile, targets: Sequence[str] | None = None) -> Dataset:
+def select_labels(
+    file: MoleculeFile, targets: Sequence[str] | None = None, partition: Partition | None = None
+) -> Dataset:
     """Return the molecules of a file with the labels in its target columns.
 
     Args:
         file: The molecules.
         targets: Target columns; by default all columns that hold nothing but labels.
+        partition: The split; by default that by scaffold.
 
     Raises:
         InvalidInput: A column is missing, a target column holds a value that is no label, or no task has both classes.
@@ -181,6 +183,7 @@ def select_labels(file: MoleculeFile, targets: Sequence[str] | None = None) -> D
         np.stack([labels[name] for name in tasks], axis=1),
         tuple(name for name in labels if name not in tasks),
         file.rejected,
+        partition,
     )
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.downstream.labeled import LabeledGraphs
+from graphkin.trainer.downstream.labeled_molecules import LabeledMolecules
 from graphkin.trainer.downstream.molecules import MoleculeFile, Rejection
-from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
+from graphkin.trainer.downstream.partition import Partition
 from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.features.corpus import Corpus
 
@@ -28,7 +28,7 @@ _MISSING = ("", "nan")
 
 
 @dataclass(frozen=True, eq=False)
-class Measurements(LabeledGraphs):
+class Measurements(LabeledMolecules):
     """N molecules that RDKit can read, with T measured values each.
 
     A model learns standardized values, with mean 0 and standard deviation 1 in the training part. Scores are in the
@@ -40,6 +40,7 @@ class Measurements(LabeledGraphs):
         tasks: (T,) Names of the measured values.
         values: (N, T) float64 in the units of the file; NaN if missing.
         rejected: Rejected records.
+        partition: The split that the user chose; None for the published one, by scaffold.
     """
 
     corpus: Corpus
@@ -47,21 +48,14 @@ class Measurements(LabeledGraphs):
     tasks: tuple[str, ...]
     values: NDArray[np.float64]
     rejected: tuple[Rejection, ...]
+    partition: Partition | None = None
 
-    noun: ClassVar[str] = "molecules"
     metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae")
     lower_is_better: ClassVar[bool] = True
 
     @property
     def outputs(self) -> int:
         return len(self.tasks)
-
-    def split(self) -> Split:
-        return self._split
-
-    @cached_property
-    def _split(self) -> Split:
-        return scaffold_split(scaffolds(self.smiles))
 
     @cached_property
     def scale(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -70,7 +64,7 @@ class Measurements(LabeledGraphs):
         return np.nanmean(values, axis=0), np.nanstd(values, axis=0)
 
     def require_scorable(self, split: Split) -> None:
-        for part, rows in split._asdict().items():
+        for part, rows in (("train", split.train), *self.scored_parts(split)):
             values = self.values[rows]
             for task, column in zip(self.tasks, values.T, strict=True):
                 numbers = column[~np.isnan(column)]
@@ -80,7 +74,7 @@ class Measurements(LabeledGraphs):
                     f"{task} has too few values to be {'learned' if part == 'train' else 'scored'}",
                     given=f"{len(numbers)} values in {part}, {len(np.unique(numbers))} of them different",
                     expected="two different values in train, and one value in valid and in test",
-                    hint="use a larger set: molecules of one scaffold stay in one part",
+                    hint=self.split_hint,
                 )
 
     def loss(self, logits: Tensor, rows: Rows) -> Tensor:
@@ -111,13 +105,16 @@ class Measurements(LabeledGraphs):
             "molecules": len(self.smiles),
             "rejected": len(self.rejected),
             "tasks": self.tasks,
+            **self.partition_summary,
             "values": {"mean": mean.tolist(), "std": deviation.tolist()},
             "note": f"{len(self.smiles):,} molecules ({parts}), {len(self.rejected):,} rejected. "
             f"Mean and standard deviation in train: {spread}.",
         }
 
 
-def select_measurements(file: MoleculeFile, targets: Sequence[str] | None = None) -> Measurements:
+def select_measurements(
+    file: MoleculeFile, targets: Sequence[str] | None = None, partition: Partition | None = None
+) -> Measurements:
     """Return the molecules of a file with the measured values in its target columns.
 
     Empty cells and nan stand for missing values.
@@ -125,6 +122,7 @@ def select_measurements(file: MoleculeFile, targets: Sequence[str] | None = None
     Args:
         file: The molecules.
         targets: Target columns; by default all columns that hold nothing but numbers.
+        partition: The split; by default that by scaffold.
 
     Raises:
         InvalidInput: A column is missing, has no number, or holds a value that is no number.
@@ -150,7 +148,7 @@ def select_measurements(file: MoleculeFile, targets: Sequence[str] | None = None
             hint="name a column of numbers with --targets",
         )
     values = np.stack([_numbers(file.cells(name)) for name in columns], axis=1)
-    return Measurements(file.corpus, file.smiles, tuple(columns), values, file.rejected)
+    return Measurements(file.corpus, file.smiles, tuple(columns), values, file.rejected, partition)
 
 
 def holds_numbers(file: MoleculeFile, name: str) -> bool:

@@ -1,10 +1,11 @@
 """Splits of labeled graphs into a training, a validation and a test part."""
 
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from graphkin.protocol.errors import InvalidInput
 
@@ -20,6 +21,72 @@ class Split(NamedTuple):
     train: Rows
     valid: Rows
     test: Rows
+
+
+def group_split(groups: Sequence[Hashable]) -> Split:
+    """Return the deterministic split 8:1:1 of N rows that cuts no group, such as a scaffold (method.md E1).
+
+    The groups are sorted by size, largest first, and groups of equal size by their first row, last first. Each group
+    goes to the first part that has room: train, if it then has at most 0.8 N rows; valid, if train and valid then have
+    at most 0.9 N rows together; or else test. The order of the rows matters only for groups of equal size.
+
+    Args:
+        groups: (N,) Group of each row.
+    """
+    ranking = sorted(group_rows(groups), key=lambda rows: (len(rows), rows[0]), reverse=True)
+    total = len(groups)
+    train: list[int] = []
+    valid: list[int] = []
+    test: list[int] = []
+    for rows in ranking:
+        if 10 * (len(train) + len(rows)) <= 8 * total:
+            train += rows
+        elif 10 * (len(train) + len(valid) + len(rows)) <= 9 * total:
+            valid += rows
+        else:
+            test += rows
+    return make_split(train, valid, test)
+
+
+def group_rows(groups: Sequence[Hashable]) -> list[list[int]]:
+    """Return the ascending rows of each group. Groups are in the order of their first rows."""
+    rows: dict[Hashable, list[int]] = {}
+    for row, group in enumerate(groups):
+        rows.setdefault(group, []).append(row)
+    return list(rows.values())
+
+
+def ordered_split(order: Rows) -> Split:
+    """Return the split of N rows whose first 0.8 N in this order are train, and whose next 0.1 N are valid.
+
+    Both bounds are rounded down, as in `group_split` with groups of one row.
+
+    Args:
+        order: (N,) The rows, each once.
+    """
+    return make_split(*(part.tolist() for part in np.split(order, _bounds(len(order)))))
+
+
+def random_split(total: int) -> Split:
+    """Return the split of N rows by two calls of scikit-learn's `train_test_split` with seed 42.
+
+    The first call takes the test part from all rows, the second one the validation part from the other rows. The parts
+    are as large as those of `ordered_split`.
+    """
+    first, second = _bounds(total)
+    rest, test = train_test_split(np.arange(total), test_size=total - second, random_state=_SEED)
+    train, valid = train_test_split(rest, test_size=second - first, random_state=_SEED)
+    return make_split(train.tolist(), valid.tolist(), test.tolist())
+
+
+def make_split(*parts: list[int]) -> Split:
+    """Return a split from three lists of rows in any order: train, valid and test."""
+    return Split(*(np.array(sorted(rows), np.int64) for rows in parts))
+
+
+def _bounds(total: int) -> tuple[int, int]:
+    """Return the numbers of rows that are in train, and in train or valid, of `total` rows."""
+    return 8 * total // 10, 9 * total // 10
 
 
 def stratified_split(labels: NDArray[np.int64], fold: int = 0) -> Split:

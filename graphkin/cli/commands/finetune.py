@@ -16,6 +16,8 @@ from graphkin.trainer.strategy import ENCODERS
 
 if TYPE_CHECKING:
     from graphkin.trainer.downstream.labeled import LabeledGraphs
+    from graphkin.trainer.downstream.molecules import MoleculeFile
+    from graphkin.trainer.downstream.partition import Partition
 
 _DATASETS = ("bace", "bbbp", "clintox", "esol", "freesolv", "hiv", "lipo", "sider", "tox21", "toxcast")
 _EXAMPLES = [
@@ -30,6 +32,10 @@ _EXAMPLES = [
     (
         "Predict a measured value",
         "graphkin finetune --csv mine.csv --targets logS --checkpoint runs/hgc --output solubility.json",
+    ),
+    (
+        "Keep clusters of similar molecules in one part",
+        "graphkin finetune --csv mine.csv --targets logS --checkpoint none --split cluster --output solubility.json",
     ),
     (
         "Train with labels, and keep the encoder",
@@ -68,6 +74,18 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
     if text is None:
         return None
     return [] if text == "all" else next(csv.reader([text]))  # names that contain commas are quoted as in CSV
+
+
+def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:  # noqa: ARG001
+    kind, _, column = text.partition(":")
+    if text not in ("scaffold", "random", "cluster") and not (kind in ("column", "time") and column):
+        raise InvalidInput(
+            "invalid value for --split",
+            given=text,
+            expected="scaffold, random, cluster, column:NAME or time:NAME",
+            hint="`graphkin finetune --help` describes the option",
+        )
+    return text
 
 
 @command(examples=_EXAMPLES)
@@ -130,6 +148,15 @@ def _targets(context: click.Context, parameter: click.Parameter, text: str | Non
     panel="Data",
     help="Columns with 0 and 1, or with numbers. Unknown values are empty. all: every column with 0 and 1, or with "
     "--task regression every column with numbers.",
+)
+@option(
+    "--split",
+    "rule",
+    metavar="RULE",
+    default="scaffold",
+    callback=_rule,
+    panel="Data",
+    help="How molecules are divided into train, valid and test: scaffold, random, cluster, column:NAME or time:NAME.",
 )
 @option(
     "--checkpoint",
@@ -214,6 +241,7 @@ def finetune(
     dataset: str | None,
     smiles_column: str | None,
     targets: list[str] | None,
+    rule: str,
     checkpoint: str,
     encoder: Any,
     frozen: bool,
@@ -229,8 +257,13 @@ def finetune(
 
     The encoder gets a linear head.
 
-    Molecules are split 8:1:1 by scaffold. Classification is scored by ROC-AUC, averaged over the targets that have both
-    classes in the part. Regression is scored by RMSE and MAE in the units of the values, averaged over the targets.
+    Molecules are split 8:1:1 by scaffold. --split random ignores their structure. --split cluster keeps each
+    Taylor-Butina cluster of Morgan fingerprints, at similarity 0.4, in one part. --split time:NAME trains on the oldest
+    molecules and tests on the newest, by the numbers or dates in column NAME. --split column:NAME takes the parts from
+    a column that holds train, valid or test.
+
+    Classification is scored by ROC-AUC, averaged over the targets that have both classes in the part. Regression is
+    scored by RMSE and MAE in the units of the values, averaged over the targets.
 
     Graphs are split 9:1 into training and test, and the training graphs 8:1 into training and validation, stratified by
     class. The score is the accuracy. For molecules and graphs, the test score is that of the epoch with the best
@@ -243,7 +276,12 @@ def finetune(
     `graphkin embed`.
     """
     data_kind = "molecules" if task == "regression" else task
-    _require_data(data_kind, molecules=(file, dataset, smiles_column, targets), graphs=(tu,), nodes=(edges, labels))
+    _require_data(
+        data_kind,
+        molecules=(file, dataset, smiles_column, targets, rule if rule != "scaffold" else None),
+        graphs=(tu,),
+        nodes=(edges, labels),
+    )
     if checkpoint != "none" and encoder is not None:
         raise InvalidInput(
             "--encoder needs --checkpoint none",
@@ -272,7 +310,7 @@ def finetune(
         name = nodes.name
     else:
         assert file is not None
-        data, name = _read_molecules(file, dataset, smiles_column, targets, task == "regression"), dataset
+        data, name = _read_molecules(file, dataset, smiles_column, targets, task == "regression", rule), dataset
     study = Study(data, name, start, finetune_options, trials, device, frozen, save_encoder)
     run_seeds = seeds or ([0] if task == "nodes" else [0, 1, 2])
     document = study.run(run_seeds, output, progress().stage)
@@ -300,7 +338,12 @@ def _require_data(task: str, **files: tuple[object, ...]) -> None:
 
 
 def _read_molecules(
-    file: Path, dataset: str | None, smiles_column: str | None, targets: Sequence[str] | None, regression: bool
+    file: Path,
+    dataset: str | None,
+    smiles_column: str | None,
+    targets: Sequence[str] | None,
+    regression: bool,
+    rule: str,
 ) -> "LabeledGraphs":
     """Return molecules with labels for classification, or with measured values for regression.
 
@@ -316,4 +359,20 @@ def _read_molecules(
     molecules = read_molecules(file, smiles_column, workers=os.cpu_count() or 1)
     if not regression and columns is not None and not all(holds_labels(molecules, name) for name in columns):
         regression = all(holds_numbers(molecules, name) for name in columns)
-    return select_measurements(molecules, columns) if regression else select_labels(molecules, columns)
+    partition = _split(molecules, rule)
+    if regression:
+        return select_measurements(molecules, columns, partition)
+    return select_labels(molecules, columns, partition)
+
+
+def _split(molecules: "MoleculeFile", rule: str) -> "Partition | None":
+    """Return the split that --split names, or None for the default, by scaffold."""
+    from graphkin.library.evidence import cluster_molecules
+    from graphkin.trainer.downstream.partition import Partition, read_partition
+    from graphkin.trainer.downstream.split import group_split
+
+    if rule == "scaffold":
+        return None
+    if rule == "cluster":
+        return Partition(rule, group_split(cluster_molecules(molecules.smiles).tolist()))
+    return read_partition(molecules, rule)

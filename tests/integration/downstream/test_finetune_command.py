@@ -537,3 +537,39 @@ def test_invalid_node_options_are_explained(
     outcome = graphkin("finetune", "--task", "nodes", *options, "--checkpoint", "none", "--output", "result.json")
     assert (outcome.code, message in outcome.err) == (code, True), outcome.err
     assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize("rule", ["random", "cluster", "column:part", "time:year"])
+def test_document_records_the_split_that_the_user_chose(graphkin: Any, esol: Path, tmp_path: Path, rule: str) -> None:
+    with esol.open(newline="") as text:
+        rows = list(csv.reader(text))
+    parts = ["train"] * 70 + ["valid"] * 10 + ["test"] * (len(rows) - 81)
+    table = tmp_path / "dated.csv"
+    with table.open("w", newline="") as text:
+        writer = csv.writer(text)
+        writer.writerow([*rows[0], "part", "year"])
+        writer.writerows(
+            [*row, part, 2000 - number] for number, (row, part) in enumerate(zip(rows[1:], parts, strict=True))
+        )
+    data_options = ("--csv", table, "--dataset", "esol", "--split", rule)
+    training_options = ("--checkpoint", "none", "--seeds", 0, "--epochs", 1, "--output", tmp_path / "result.json")
+    outcome = graphkin("finetune", *data_options, *training_options)
+    assert outcome.code == 0, outcome.err
+    setting = json.loads((tmp_path / "result.json").read_text())["setting"]
+    total = len(rows) - 1
+    assert setting["split_by"] == rule
+    if rule == "column:part":
+        assert setting["split"] == {"train": 70, "valid": 10, "test": total - 80}
+    elif rule != "cluster":
+        train, valid = 8 * total // 10, 9 * total // 10 - 8 * total // 10
+        assert setting["split"] == {"train": train, "valid": valid, "test": total - train - valid}
+
+
+def test_split_is_checked_before_anything_is_read(graphkin: Any, tmp_path: Path) -> None:
+    options = ("--csv", tmp_path / "missing.csv", "--checkpoint", "none", "--output", tmp_path / "result.json")
+    for rule in ("scaffolds", "column:", "column", "time:", ""):
+        outcome = graphkin("finetune", *options, "--split", rule)
+        assert (outcome.code, "invalid value for --split" in outcome.err) == (2, True)
+        assert "column:NAME or time:NAME" in outcome.err
+    outcome = graphkin("finetune", "--task", "graphs", "--tu", "x.zip", *options[2:], "--split", "random")
+    assert (outcome.code, "do not fit --task graphs" in outcome.err) == (2, True)

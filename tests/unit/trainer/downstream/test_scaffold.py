@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rdkit import Chem
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
-from graphkin.trainer.downstream.scaffold import scaffold_split, scaffolds
-from graphkin.trainer.downstream.split import Split
+from graphkin.trainer.downstream.scaffold import scaffolds
+from graphkin.trainer.downstream.split import Split, group_split
 
 names = st.lists(st.sampled_from("abcdefghijkl"), min_size=1, max_size=60)
 
@@ -62,19 +62,19 @@ def by_the_book(smiles: list[str]) -> tuple[list[int], list[int], list[int]]:
 @pytest.mark.parametrize("size", [37, 400, 1000])
 def test_scaffold_split_equals_the_published_one(nci_smiles: list[str], size: int) -> None:
     smiles = [each for each in nci_smiles[: size + 20] if Chem.MolFromSmiles(each)][:size]
-    split = scaffold_split(scaffolds(smiles))
+    split = group_split(scaffolds(smiles))
     assert tuple(part.tolist() for part in split) == by_the_book(smiles)
     assert all(part.dtype == np.int64 for part in split)
 
 
 def test_of_equal_groups_the_one_that_begins_last_comes_first() -> None:
-    split = scaffold_split(["a"] * 5 + ["b"] * 3 + ["c", "d"])
+    split = group_split(["a"] * 5 + ["b"] * 3 + ["c", "d"])
     assert tuple(part.tolist() for part in split) == ([*range(8)], [9], [8])
 
 
 def test_a_group_goes_where_there_is_room_for_all_of_it() -> None:
     """Of ten: 7 and 2 exceed 8, but not 9 with valid; and then there is still room for 1 in train."""
-    split = scaffold_split(["a"] * 7 + ["b"] * 2 + ["c"])
+    split = group_split(["a"] * 7 + ["b"] * 2 + ["c"])
     assert tuple(part.tolist() for part in split) == ([*range(7), 9], [7, 8], [])
 
 
@@ -91,7 +91,7 @@ def require_partition(split: Split, scaffolds: list[str]) -> None:
 
 @given(names)
 def test_every_molecule_is_in_one_part_and_every_scaffold_too(scaffolds: list[str]) -> None:
-    split = scaffold_split(scaffolds)
+    split = group_split(scaffolds)
     require_partition(split, scaffolds)
     assert len(split.train) <= 0.8 * len(scaffolds)
 
@@ -100,7 +100,7 @@ def test_every_molecule_is_in_one_part_and_every_scaffold_too(scaffolds: list[st
 def test_order_decides_only_between_groups_of_the_same_size(scaffolds: list[str], random: object) -> None:
     shuffled = scaffolds.copy()
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    sizes = [sorted(part.values()) for part in parts_of(scaffold_split(scaffolds), scaffolds)]
-    assert sizes == [sorted(part.values()) for part in parts_of(scaffold_split(shuffled), shuffled)]
+    sizes = [sorted(part.values()) for part in parts_of(group_split(scaffolds), scaffolds)]
+    assert sizes == [sorted(part.values()) for part in parts_of(group_split(shuffled), shuffled)]
     if len(set(Counter(scaffolds).values())) == len(set(scaffolds)):
-        assert parts_of(scaffold_split(scaffolds), scaffolds) == parts_of(scaffold_split(shuffled), shuffled)
+        assert parts_of(group_split(scaffolds), scaffolds) == parts_of(group_split(shuffled), shuffled)
