@@ -1,5 +1,6 @@
 """Parsing of responses: models, errors and the server's version."""
 
+import ssl
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -27,6 +28,37 @@ def read_reply(model: type[Reply], reply: httpx.Response) -> Reply:
     except ValidationError as error:
         reason = describe_first(error)
         raise _invalid_reply_error(reply, f"{model.__name__}: {reason}") from error
+
+
+def connection_error(error: httpx.RequestError, url: str, has_answered: bool) -> GraphkinError:
+    """Return the error for a request that got no response.
+
+    Args:
+        error: The error of httpx.
+        url: URL of the server, for error messages.
+        has_answered: Whether the server has answered an earlier request.
+    """
+    if _is_certificate_error(error):
+        return InvalidInput(
+            "the certificate of the server is not trusted",
+            given=url,
+            expected="a certificate of a known authority, with the host of the URL among its names",
+            hint="set SSL_CERT_FILE to the PEM file of the certificate or of its authority",
+        )
+    return Unavailable(
+        f"the server cannot be reached, or closed the connection: {str(error) or type(error).__name__}",
+        given=url,
+        expected="the URL of a running graphkin server",
+        # `AsyncConnection.retry` adds the hint for a server that has answered before, after its last attempt.
+        hint=None if has_answered else "start the server with `graphkin serve`, or correct the URL",
+    )
+
+
+def _is_certificate_error(error: BaseException | None) -> bool:
+    """Return whether an error or one of its causes is a rejected certificate."""
+    return error is not None and (
+        isinstance(error, ssl.SSLCertVerificationError) or _is_certificate_error(error.__cause__ or error.__context__)
+    )
 
 
 def require_version(reply: httpx.Response, url: str) -> None:

@@ -11,7 +11,7 @@ from tenacity import Retrying, retry_if_exception, stop_before_delay
 
 from graphkin.client.address import authorization_header, parse_server_url, without_credentials
 from graphkin.client.cancellation import Cancellation
-from graphkin.client.responses import error_from_reply, require_version
+from graphkin.client.responses import connection_error, error_from_reply, require_version
 from graphkin.client.retries import pause
 from graphkin.protocol.errors import Closed, Unavailable
 
@@ -119,6 +119,7 @@ class Connection:
 
         Raises:
             Unavailable: The server is unreachable or the connection breaks.
+            InvalidInput: The certificate of the server is not trusted.
             GraphkinError: The error that the server reports.
             Closed: The connection is closed.
         """
@@ -154,13 +155,7 @@ class Connection:
         except httpx.RequestError as error:
             self._is_verified = False
             self._require_open()
-            raise Unavailable(
-                f"the server cannot be reached, or closed the connection: {str(error) or type(error).__name__}",
-                given=self.url,
-                expected="the URL of a running graphkin server",
-                # `retry` adds the hint of a server that has answered before.
-                hint=None if self._has_answered else "start the server with `graphkin serve`, or correct the URL",
-            ) from error
+            raise connection_error(error, self.url, self._has_answered) from error
 
     def _require_version(self) -> None:
         with self._open_response("GET", "/openapi.json", {}, JSON) as reply:

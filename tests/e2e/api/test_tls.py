@@ -17,6 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
+from graphkin.client import Graphkin
 from graphkin.protocol.errors import InvalidInput
 
 
@@ -69,6 +70,19 @@ def test_server_speaks_https(
             httpx.get(f"{url}/livez", timeout=60)
         with pytest.raises(httpx.HTTPError):
             httpx.get(f"http{url.removeprefix('https')}/livez", timeout=60)
+
+
+def test_client_says_how_to_trust_a_rejected_certificate(
+    store_folder: Path, tmp_path: Path, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(store=store_folder, cache_dir=tmp_path, port=0, tls_cert=files["both"])
+    with Server(settings).running() as url:
+        with Graphkin(url) as client, pytest.raises(InvalidInput, match="certificate") as error:
+            client.collections()
+        assert "SSL_CERT_FILE" in str(error.value.hint)
+        monkeypatch.setenv("SSL_CERT_FILE", str(files["cert"]))
+        with Graphkin(url) as client:
+            assert "nci" in [each.name for each in client.collections()]
 
 
 def test_stalled_handshake_is_ended(store_folder: Path, tmp_path: Path, files: dict[str, Path]) -> None:
