@@ -1,112 +1,22 @@
 """`graphkin embed`: write the embeddings of molecules and graphs."""
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from graphkin.cli.help import command, option
+from graphkin.cli.records import RECORD_KINDS, RecordKind, read_blocks
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from graphkin.trainer.downstream.embedding_file import EmbeddingFile
-    from graphkin.trainer.features.corpus import Corpus
     from graphkin.trainer.model.encoders import Encoder
 
-_BATCHES = 32  # batches of the reader per block: at most 32,000 records and 128 million characters
-_COLUMNS = ("line", "text", "fault")  # columns of the reader, in the order of the fields of `_RecordBlock`
 _EXCERPT = 4096  # characters of an unreadable record that the report shows
-_NOT_A_MOLECULE = "no molecule with atoms that RDKit reads"
-
-
-class _FeaturizedBlock(NamedTuple):
-    """The features of a block of records.
-
-    Attributes:
-        corpus: The features of the n readable records.
-        rows: (n,) int64 positions of the readable records in the block.
-        faults: The reasons why the other records cannot be read, by position in the block.
-        texts: The text to write with the embedding, for each record of the block.
-    """
-
-    corpus: "Corpus"
-    rows: "NDArray[np.int64]"
-    faults: dict[int, str]
-    texts: Sequence[str]
-
-
-class _RecordKind(NamedTuple):
-    """A kind of records to embed.
-
-    Attributes:
-        noun: The name of one record in messages.
-        column: The name of the output column with the texts.
-        expected: The expected input in error messages.
-        read: A function that computes the features of a block of texts.
-    """
-
-    noun: str
-    column: str
-    expected: str
-    read: Callable[[Sequence[str]], _FeaturizedBlock]
-
-
-def _read_smiles(texts: Sequence[str]) -> _FeaturizedBlock:
-    from graphkin.trainer.features.featurize import featurize_readable
-
-    corpus, rows = featurize_readable(texts, "", os.cpu_count() or 1)
-    faults = dict.fromkeys({*range(len(texts))}.difference(rows.tolist()), _NOT_A_MOLECULE)
-    return _FeaturizedBlock(corpus, rows, faults, texts)
-
-
-def _read_molblocks(texts: Sequence[str]) -> _FeaturizedBlock:
-    from graphkin.similarity.describer import Rejected
-    from graphkin.similarity.molecules.reader import MoleculeReader
-    from graphkin.similarity.molecules.recipe import resolve
-
-    reader = MoleculeReader(resolve())
-    smiles, faults = [""] * len(texts), dict[int, str]()
-    for row, text in enumerate(texts):
-        try:
-            smiles[row] = reader.describe(reader.read(text, "molblock")).smiles
-        except Rejected as error:
-            faults[row] = str(error)
-    block = _read_smiles(smiles)
-    return block._replace(faults={**block.faults, **faults})
-
-
-def _read_graphs(texts: Sequence[str]) -> _FeaturizedBlock:
-    import numpy as np
-
-    from graphkin.similarity.describer import Rejected
-    from graphkin.similarity.graphs.structure import Structure
-    from graphkin.trainer.features.graphs import featurize_graphs
-
-    structures: dict[int, str] = {}
-    faults: dict[int, str] = {}
-    for row, text in enumerate(texts):
-        try:
-            structures[row] = Structure.read(text).text
-        except Rejected as error:
-            faults[row] = str(error)
-    return _FeaturizedBlock(
-        featurize_graphs([*structures.values()], ""), np.array([*structures], np.int64), faults, texts
-    )
-
-
-_RECORD_KINDS = {
-    "smiles": _RecordKind("molecule", "smiles", "SMILES", _read_smiles),
-    "molblock": _RecordKind("molecule", "smiles", "SD records", _read_molblocks),
-    "graph": _RecordKind("graph", "structure", "graphs with nodes", _read_graphs),
-}
-"""The kinds of records, by notation of the text."""
 
 
 @command(
@@ -207,7 +117,7 @@ def embed(
         atomic_file(output) as file,
         atomic_file(rejections) as report,
     ):
-        kind = _RECORD_KINDS[source.notation]
+        kind = RECORD_KINDS[source.notation]
         with (
             output_format(file, encoder.width, kind.column) as embeddings,
             progress().stage("embedding", None, f"{kind.noun}s") as advance,
@@ -231,7 +141,7 @@ def embed(
 
 def _write_embeddings(
     batches: "Iterable[pa.RecordBatch]",
-    kind: _RecordKind,
+    kind: RecordKind,
     encoder: "Encoder",
     embeddings: "EmbeddingFile",
     report: BinaryIO,
@@ -248,7 +158,7 @@ def _write_embeddings(
 
     report.write(csv_rows([("row", "line", "input", "reason")]))
     records = embedded = 0
-    for lines, inputs, faults in _read_blocks(batches):
+    for lines, _, inputs, faults in read_blocks(batches):
         texts = ["" if fault else text for text, fault in zip(inputs, faults, strict=True)]
         block = kind.read(texts)
         embeddings.add(Block(records, block.texts, block.rows, embed(encoder, block.corpus)))
@@ -258,24 +168,3 @@ def _write_embeddings(
         records, embedded = records + len(texts), embedded + len(block.rows)
         advance(len(texts))
     return records, embedded
-
-
-class _RecordBlock(NamedTuple):
-    """A block of records, as columns.
-
-    Attributes:
-        lines: Number of the line on which the record begins.
-        inputs: Text of the record.
-        faults: The reason why the reader rejects the record, or None.
-    """
-
-    lines: list[int]
-    inputs: list[str]
-    faults: list[str | None]
-
-
-def _read_blocks(batches: "Iterable[pa.RecordBatch]") -> Iterator[_RecordBlock]:
-    remaining = iter(batches)
-    while block := [*islice(remaining, _BATCHES)]:
-        columns: Any = ([value for batch in block for value in batch[name].to_pylist()] for name in _COLUMNS)
-        yield _RecordBlock(*columns)

@@ -199,7 +199,7 @@ def test_rows_stay_aligned_over_many_blocks(
     embed: Any, tmp_path: Path, nci_smiles: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """2,100 records in three blocks, every hundredth of them invalid."""
-    monkeypatch.setattr("graphkin.cli.commands.embed._BATCHES", 1)
+    monkeypatch.setattr("graphkin.cli.records._BATCHES", 1)
     lines = [smiles if row % 100 else "nothing" for row, smiles in enumerate(nci_smiles[:2100])]
     assert embed("\n".join(lines), "out.npy").code == 0
     assert embed("\n".join(lines), "out.parquet").code == 0
