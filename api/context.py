@@ -182,7 +182,7 @@ class RequestContext:
         try:
             return await to_thread.run_sync(partial(function, *args, **kwargs), limiter=threads)
         except futures.CancelledError:
-            await checkpoint_if_cancelled()  # The request was cancelled while its thread waited for a worker process.
+            await checkpoint_if_cancelled()  # The request was canceled while its thread waited for a worker process.
             raise
 
     async def read(self, structure: StructureFields) -> Query:

@@ -64,7 +64,7 @@ class PortFactory:
         return Ports(
             _StructurePort(self._structures, generation),
             _SubstructurePort(self._patterns, generation, selector),
-            _JobPort(self._clusterings, self._layouts, self._depictor, generation),
+            _BuilderPort(self._clusterings, self._layouts, self._depictor, generation),
             sampler,
             _MAX_THREADS,
             _cancellable,
@@ -102,8 +102,8 @@ class _SubstructurePort:
             return await self._patterns.get(self._generation, self._selector, *pattern_arguments(substructure), ids)
 
 
-class _JobPort:
-    """Background jobs: clusters, maps, and maximum common substructures."""
+class _BuilderPort:
+    """Builder of clusters and maps, in background jobs, and of maximum common substructures, in worker processes."""
 
     def __init__(self, clusterings: Clusterings, layouts: Layouts, depictor: Depictor, generation: Generation) -> None:
         self._clusterings = clusterings

@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import networkx as nx
 
-MAX_NODES, MAX_EDGES = 150, 600  # limits of a graph that is drawn as a layout
+MAX_NODES, MAX_EDGES = 150, 600  # largest graph that is drawn as a layout
 
 _MARGIN = 0.06  # margin of a layout, relative to the smaller side of the SVG
 _INK, _NODE, _CENTER = "#4a5568", "#2b6cb0", "#c05621"
@@ -14,7 +14,7 @@ _BARS = 12  # maximum number of bars of a histogram
 
 
 def draw_graph(structure: str, title: str, width: int, height: int) -> str:
-    """Draw a graph as SVG, with its center highlighted.
+    """Draw a graph as SVG. The subgraph of a node is drawn with this node, its center, highlighted.
 
     Args:
         structure: Graph as JSON, as stored in the item table.
@@ -42,7 +42,7 @@ def draw_graph(structure: str, title: str, width: int, height: int) -> str:
 
 
 def _draw_nodes(svg: Element, graph: nx.Graph, center: int | None, width: int, height: int) -> None:
-    """Draw a Fruchterman-Reingold layout. It is deterministic, because its seed is fixed."""
+    """Draw the nodes and edges in a Fruchterman-Reingold layout. It is deterministic, because its seed is fixed."""
     margin = _MARGIN * min(width, height) + 2
     scale = width / 2 - margin, height / 2 - margin
     position = {

@@ -31,7 +31,11 @@ class GenerationCache:
         self._damage_registry = DamageRegistry(store)
 
     def get_cached(self, collection: str, generation: str | None) -> OpenGeneration | None:
-        """Return a cached generation; None if that would require to wait for a lock or to read the store."""
+        """Return a cached generation without waiting for a lock and without reading the store.
+
+        Returns:
+            The open generation; None if it is not cached or is damaged, or if another thread holds the lock.
+        """
         if not self._lock.acquire(blocking=False):
             return None
         try:

@@ -32,7 +32,7 @@ class PatternMatches(BackgroundJobs[SubstructureMatches]):
         self._substructures = substructures
 
     async def get(
-        self, generation: Generation, selector: Selector, text: str, writing: str, ids: Int32
+        self, generation: Generation, selector: Selector, text: str, notation: str, ids: Int32
     ) -> SubstructureMatches:
         """Return the matches of a pattern, which are complete for `ids`.
 
@@ -40,7 +40,7 @@ class PatternMatches(BackgroundJobs[SubstructureMatches]):
             generation: Generation of the items.
             selector: Cache of matches of the generation.
             text: Pattern.
-            writing: Notation of the pattern.
+            notation: Notation of the pattern: smarts, smiles, inchi or molblock.
             ids: Items to match.
 
         Raises:
@@ -48,7 +48,7 @@ class PatternMatches(BackgroundJobs[SubstructureMatches]):
                 Or too many other jobs are running, and none has been started.
             GraphkinError: The errors of `SubstructureMatcher.read` and `SubstructureMatcher.match`.
         """
-        pattern = await self._substructures.read(generation, text, writing)
+        pattern = await self._substructures.read(generation, text, notation)
         digest = await run_in_threadpool(lambda: blake2b(ids.tobytes(), digest_size=32).digest())
         key = (generation.collection, generation.id, pattern.notation, pattern.text, digest)
         job = self.job(key)

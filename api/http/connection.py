@@ -37,7 +37,7 @@ _IDLE, _HEAD, _BODY = range(3)
 """Stages of a connection: between two requests, in the head of a request, in the body of a request."""
 
 CloseReason = Literal["head", "body", "reply", "limit"]
-"""CloseReason why the server closed a connection: the deadline that expired, or the limit on open connections."""
+"""Reason why the server closed a connection: the part whose deadline expired, or the limit on open connections."""
 
 
 class ConnectionLimits(NamedTuple):
@@ -189,7 +189,7 @@ class Connection(HttpToolsProtocol):
     def _size_error(self) -> GraphkinError | None:
         """Return the error for a line or a head over its limit; None if none is."""
         in_request_line = not self._has_request_line and self._stage != _BODY
-        # The last line in a body may be the size of a chunk. The bytes of the chunk then count as part of that line.
+        # In a chunked body, a line may give the size of a chunk. The bytes of the chunk then count as part of the line.
         if self._line_size > (MAX_FIELD if self._has_request_line and self._stage != _BODY else MAX_REQUEST_LINE):
             if not in_request_line:
                 return HeadersTooLarge(

@@ -18,7 +18,7 @@ from graphkin.protocol.values import Access
 _REFERENCED_MODELS = (Problem, Hit, BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody)
 _REFERENCE = "#/components/schemas/{model}"
 
-_DESCRIPTIONS = {
+_STATUS_DESCRIPTIONS = {
     400: "The cursor or the JSON is malformed, or the Host is not served.",
     401: "The key is missing, unknown, revoked or expired.",
     403: "The key does not grant this access, or does not grant it to this collection.",
@@ -48,7 +48,7 @@ Responses = dict[int | str, dict[str, Any]]
 def problems(*statuses: int) -> Responses:
     """Return descriptions of the error responses with these statuses, for `responses=` of a route or router."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {status: {"description": _DESCRIPTIONS[status], "content": content} for status in statuses}
+    return {status: {"description": _STATUS_DESCRIPTIONS[status], "content": content} for status in statuses}
 
 
 def replies(*media_types: str, row: type[BaseModel] | None = None) -> Responses:
@@ -106,7 +106,7 @@ def _secure(operation: dict[str, Any], required: Access) -> None:
 
 
 def _add_body_example(operation: dict[str, Any], schemas: dict[str, Any]) -> None:
-    """Add the example of a request body: the examples that its model states, which work together."""
+    """Add an example of a request body: the examples that its model gives for fields, which are valid together."""
     for content in operation.get("requestBody", {}).get("content", {}).values():
         if reference := content["schema"].get("$ref"):
             fields = schemas[reference.rpartition("/")[2]]["properties"]
@@ -118,31 +118,31 @@ def _add_body_example(operation: dict[str, Any], schemas: dict[str, Any]) -> Non
 
 
 def _add_parameter_examples(operation: dict[str, Any]) -> None:
-    """Add an example to each optional parameter. The examples of required parameters stand in their schemas."""
+    """Add an example from `EXAMPLES` to each parameter whose schema has none."""
     for parameter in operation.get("parameters", ()):
         schema = parameter["schema"]
         if "examples" not in schema:
             name = parameter["name"]
-            as_json = schema.get("contentMediaType") == "application/json"
-            parameter["example"] = EXAMPLES[f"{name} in a query" if as_json else name]
+            is_json = schema.get("contentMediaType") == "application/json"
+            parameter["example"] = EXAMPLES[f"{name} in a query" if is_json else name]
 
 
 def _describe_fields(schemas: dict[str, Any]) -> None:
-    """Add the descriptions and examples of fields that the models do not state."""
+    """Add descriptions and examples from `reference` to the fields whose models have none."""
     for model, schema in schemas.items():
         for name, field in schema.get("properties", {}).items():
             if not field.get("description"):
                 field["description"] = DESCRIPTIONS.get(f"{model}.{name}") or DESCRIPTIONS[name]
             if field.get("examples", [None]) == [None]:
                 key = f"{model}.{name}" if f"{model}.{name}" in EXAMPLES else name
-                if has_fields(field):  # the example follows from those of the fields
+                if has_fields(field):  # The fields have examples of their own.
                     field.pop("examples", None)
                 else:
                     field["examples"] = [EXAMPLES[key]]
 
 
 def has_fields(schema: dict[str, Any]) -> bool:
-    """Return whether a schema, or each entry of a list, is a model with fields of its own."""
+    """Return whether a field holds a model, or a list or mapping of models. `schema` is the schema of the field."""
     parts = [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
     return all(
         "$ref" in each
@@ -156,8 +156,8 @@ def complete_schema(app: FastAPI) -> None:
     """Add to the OpenAPI document what FastAPI does not know.
 
     These are the schemas of problems and of bodies that routes parse themselves, the security of operations, and the
-    texts of `reference`. The
-    operation id of a route is the name of its function. Generated clients use these ids, so they must stay the same.
+    texts of `reference`. The operation id of a route is the name of its function. Generated clients use these ids, so
+    they must stay the same.
     """
     for route in app.routes:
         if isinstance(route, APIRoute):

@@ -33,9 +33,9 @@ CREATE TABLE IF NOT EXISTS spent (who TEXT, what TEXT, minute INTEGER NOT NULL, 
 class Quotas:
     """Counts usage in a small SQLite database in `folder`.
 
-    Each minute reduces the recorded usage by the quota, and an entry is deleted when nothing is left of it. Each heavy
-    request holds a lock file in the folder, which the operating system unlocks when the process ends. The folder may be
-    deleted while no server runs.
+    The recorded usage falls by the quota every minute, and an entry is deleted when its usage has fallen to 0. Each
+    heavy request holds a lock file in the folder, which the operating system unlocks when the process ends. The folder
+    may be deleted while no server runs.
 
     Args:
         folder: Folder of the database and the lock files.
@@ -144,7 +144,7 @@ class Quotas:
                 raise self._unusable(error) from error
 
     def _sweep(self, database: sqlite3.Connection) -> None:
-        """Delete the entries of which nothing is left, once a minute."""
+        """Delete the entries whose usage has fallen to 0, once a minute."""
         minute = int(self._now() // _WINDOW)
         if minute != self._swept_minute:
             database.execute("DELETE FROM spent WHERE until <= ?", (minute,))

@@ -1,7 +1,7 @@
-"""The texts of the OpenAPI document that routes and models do not hold: its introduction, tags, summaries and fields.
+"""Texts of the OpenAPI document: its introduction, tags and summaries, and the fields of replies.
 
 `/docs` and `docs/reference/rest.md` show them. A field is named `Model.field`, or `field` if it means the same in all
-models. Descriptions of models and routes stand in their docstrings, descriptions of request fields in the models.
+models. The other texts come from the code: the docstrings of routes and models, and the descriptions of request fields.
 """
 
 from typing import Any
@@ -201,7 +201,7 @@ DESCRIPTIONS = {
     "Fragment.items": "Number of items in the fragment.",
     "Fragment.properties": "Names of the properties in the fragment.",
     "Fragment.rejected": "Number of rejected records in the fragment.",
-    "Health.status": "Status of the process: `ok`.",
+    "Health.status": "Status of the server: `alive` from `/livez`, `ready` from `/readyz`.",
     "Histogram.counts": "Number of values in each bin.",
     "Histogram.edges": "Edges of the bins, one more than there are bins.",
     "Histograms.degree": "Histogram of the numbers of neighbors.",
@@ -443,7 +443,7 @@ EXAMPLES: dict[str, Any] = {
     "Fragment.items": 2000,
     "Fragment.properties": ["logp"],
     "Fragment.rejected": 2,
-    "Health.status": "ok",
+    "Health.status": "ready",
     "Histogram.counts": [120, 340, 90],
     "Histogram.edges": [0.4, 0.6, 0.8, 1.0],
     "Hop.deviation": 0.08,

@@ -21,8 +21,8 @@ from graphkin.protocol.values import Access
 class Route(APIRoute):
     """Route that checks the key and the quotas of a request, if the store has keys.
 
-    A HEAD request is handled as a GET request whose body is not sent. The OpenAPI document does not list it. An
-    endpoint with the only parameter `request` that returns a `Response` is called directly, because FastAPI's
+    A HEAD request is handled as a GET request whose response has no body. The OpenAPI document does not list it. An
+    endpoint whose only parameter is `request` and whose return type is `Response` is called directly, because FastAPI's
     resolution of parameters would take longer than some replies.
     """
 

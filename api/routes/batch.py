@@ -54,19 +54,19 @@ def _reply(context: RequestContext, batch: SearchBatchBody) -> Response:
     return context.respond(b"".join(encode_rows(context.media_type, rows.schema, [rows], provenance)))
 
 
-def _rows(answers: BatchResult, media_type: str) -> pa.RecordBatch:
+def _rows(result: BatchResult, media_type: str) -> pa.RecordBatch:
     """Return one row per structure.
 
     Similarities are float32 in Arrow. In JSON Lines they are float64 values with the shortest texts for the float32
     values.
     """
-    hits = answers.hits
+    hits = result.hits
     similarity = pa.array(hits.similarity if media_type == ARROW else to_decimal_floats(hits.similarity))
     structs = pa.StructArray.from_arrays([pa.array(hits.ids), similarity], ["id", "similarity"])
     columns = {
-        "index": pa.array(range(len(answers.errors)), pa.int32()),
-        "id": answers.ids,
-        "error": pa.array(answers.errors, pa.string()),
-        "hits": pa.ListArray.from_arrays(answers.offsets, structs),
+        "index": pa.array(range(len(result.errors)), pa.int32()),
+        "id": result.ids,
+        "error": pa.array(result.errors, pa.string()),
+        "hits": pa.ListArray.from_arrays(result.offsets, structs),
     }
     return pa.record_batch(columns)

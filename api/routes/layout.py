@@ -12,7 +12,7 @@ from graphkin.api.http.reply import ARROW, ROWS
 from graphkin.api.http.route import with_access
 from graphkin.api.http.rows import encode_rows
 from graphkin.api.work.classes import QueryRoute
-from graphkin.collection.layout import ROWS as MAP
+from graphkin.collection.layout import ROWS as MAP_SCHEMA
 from graphkin.protocol.errors import Conflict
 from graphkin.protocol.replies import MapRow
 from graphkin.protocol.requests import MapQuery
@@ -54,18 +54,19 @@ def _reply(context: RequestContext, query: MapQuery) -> Response:
         item_map.rows(slice(start, start + _BATCH_ROWS)) for start in range(0, context.generation.size, _BATCH_ROWS)
     )
     batches = parts if context.media_type == ARROW else (_shortest(part) for part in parts)
-    schema = MAP if context.media_type == ARROW else _JSON_SCHEMA
+    schema = MAP_SCHEMA if context.media_type == ARROW else _JSON_SCHEMA
     provenance = {"generation": context.generation.id}
     return context.stream(encode_rows(context.media_type, schema, batches, provenance))
 
 
 _COORDINATES = ("x", "y")
-_JSON_SCHEMA = pa.schema([each.with_type(pa.float64()) if each.name in _COORDINATES else each for each in MAP])
+_JSON_SCHEMA = pa.schema([each.with_type(pa.float64()) if each.name in _COORDINATES else each for each in MAP_SCHEMA])
 """Schema of JSON Lines. Coordinates are float64 values with the shortest texts for the float32 values."""
 
 
 def _shortest(part: pa.RecordBatch) -> pa.RecordBatch:
     columns = {
-        name: to_decimal_floats(part[name].to_numpy()) if name in _COORDINATES else part[name] for name in MAP.names
+        name: to_decimal_floats(part[name].to_numpy()) if name in _COORDINATES else part[name]
+        for name in MAP_SCHEMA.names
     }
     return pa.record_batch(columns, schema=_JSON_SCHEMA)

@@ -33,7 +33,7 @@ class Limits:
         max_waiting: Maximum number of requests that wait for a slot.
         retry_after: Seconds after which refused clients should retry.
         patience: Seconds that a request may wait for a slot.
-        is_stoppable: Whether running work can be stopped. Work that cannot is stopped only while it waits for a slot.
+        is_stoppable: Whether running work can be stopped. If not, a request is stopped only while it waits for a slot.
         max_seconds: Seconds after which stoppable work is stopped, unless its reply has started.
     """
 

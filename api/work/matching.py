@@ -1,6 +1,7 @@
 """Tasks `read_pattern`, `describe` and `match`: substructure search in worker processes.
 
-Describing a block of items means to compute what matching needs and to cache it on this machine (`Substructures`).
+A block of items has to be described before it is matched: the molecules are converted to the form that the matcher
+reads, and cached on this machine (`similarity.kind.Substructures`).
 """
 
 from base64 import b64decode

@@ -27,10 +27,10 @@ _CACHED_BLOCKS = 4096  # blocks that the cache lists as described
 class SubstructureMatcher:
     """Reads patterns in one worker pool, and matches items with them in another.
 
-    Before the items of a block can be matched, the block is described: the matching process computes what matching
-    needs and caches it on this machine. This takes seconds, so patterns are read in a separate pool. A pattern that
-    takes RDKit more than `_MATCH_SECONDS` for a thousand items, needs too much memory or crashes RDKit ends only its
-    worker process.
+    Before the items of a block can be matched, a process of the second pool describes the block
+    (`similarity.kind.Substructures`). This takes seconds, so patterns are read in a separate pool. A pattern that takes
+    RDKit more than `_MATCH_SECONDS` for one part of the items, at most 1,024, needs too much memory or crashes RDKit
+    ends only its worker process.
 
     Args:
         readers: Pool that reads patterns.
@@ -77,7 +77,7 @@ class SubstructureMatcher:
         Args:
             generation: Generation of the items.
             matches: Matches of the pattern that are known so far.
-            unknown: Items by block, as `SubstructureMatches.unknown` returns them.
+            unknown: Items by block, as `SubstructureMatches.unmatched_parts` returns them.
             advance: Called with the number of items matched since the last call. It may raise an error to stop the
                 work.
 

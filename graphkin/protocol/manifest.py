@@ -23,7 +23,7 @@ class Input(Frozen):
 class Removal(Input):
     """A list of items that were removed from a collection.
 
-    `by` tells which identifier the list contains. `items` is the number of removed items.
+    `by` is the kind of identifier in the list. `items` is the number of removed items.
     """
 
     by: ListedBy

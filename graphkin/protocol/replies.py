@@ -173,7 +173,7 @@ class QueryPage(FromGeneration):
 class NeighborsPage(FromGeneration):
     """A page of the stored neighbors of an item, by descending similarity, then by id.
 
-    `total` is the number of all neighbors that meet the conditions. `capped` tells whether the top-k limit
+    `total` is the number of all neighbors that meet the conditions. `capped` is true if the top-k limit
     truncated pairs of the item, null if they were not counted.
     """
 
@@ -269,7 +269,7 @@ class Positive(Frozen):
 class PositivesReply(FromGeneration):
     """The positives of one anchor.
 
-    `isolated` tells whether the anchor has no neighbors.
+    `isolated` is true if the anchor has no neighbors.
     """
 
     anchor: int
@@ -342,7 +342,7 @@ class Subgraph(FromGeneration):
     """The items around one item, and the edges between them.
 
     Nodes are ordered by hop, descending similarity and id. Edges are ordered by descending similarity.
-    `truncated` tells whether items or edges are missing because of the limits of the request.
+    `truncated` is true if items or edges are missing because of the limits of the request.
     """
 
     nodes: list[Node]
@@ -373,20 +373,20 @@ class HopsReply(FromGeneration):
 
 
 class ReportSummary(Frozen):
-    """An analysis of the generation.
+    """A report about the generation, which `python -m studies.report` has written.
 
-    The chart of an analysis is at `reports/NAME.svg`.
+    The charts of the report are at `reports/NAME.svg`.
     """
 
     name: str
     title: str
-    command: Annotated[str, Field(description="Command that produced the analysis.")]
+    command: Annotated[str, Field(description="Command that produced the report.")]
     seeds: list[int]
     notes: list[str]
 
 
 class ReportsReply(FromGeneration):
-    """All analyses of a generation."""
+    """All reports about a generation."""
 
     reports: list[ReportSummary]
 
@@ -507,7 +507,7 @@ class McsReply(FromGeneration):
     """The maximum common substructure of the members of a cluster.
 
     `cluster` is the id of the cluster, from 1, and `size` is its number of members. `compared` is the number of
-    members that were compared: the center and members at even distances, at most 100. `smarts` matches each
+    members that were compared: the center and evenly spaced other members, at most 100. `smarts` matches each
     compared member. `smiles` is the substructure as cut from the center, with `*` for each bond to other atoms.
     Both are null if the members share no substructure. `atoms` is its number of atoms. `complete` is false if the
     time limit of 2 s was reached, so that a larger substructure may exist.

@@ -49,7 +49,7 @@ _EXPECTATIONS = {
     "datetime_parsing": "a date and time",
     "datetime_from_date_parsing": "a date and time",
 }
-"""The accepted values by the type of a validation error. The names in braces are its context."""
+"""The accepted values by the type of a validation error. The names in braces are keys of the error's context."""
 
 _MAX_GIVEN = 200  # characters of an invalid value that an error quotes
 
@@ -65,7 +65,11 @@ def expectation(error: Mapping[str, Any]) -> str:
 
 
 def first_error(error: ValidationError) -> Mapping[str, Any]:
-    """Return the first error of pydantic. If a value has no type of a union, the error accepts each type of it."""
+    """Return the first error of pydantic.
+
+    If a value matches no type of a union, pydantic reports one error per type. These errors are combined into one,
+    whose message lists the accepted values of all types.
+    """
     first, *others = error.errors(include_url=False)
     *path, tag = first["loc"] or ("",)
     if not path or not isinstance(tag, str) or tag.isidentifier():

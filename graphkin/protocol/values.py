@@ -33,74 +33,76 @@ MAX_ID = 2**31 - 1
 """Largest id: ids have 32 bits in files, arrays and replies."""
 
 MAX_BODY = 2 * 2**20
-"""Bytes of a request body."""
+"""Maximum size of a request body, in bytes."""
 
 MAX_HEAD = 64 * 2**10
-"""Bytes of a request's head: the request line and all headers."""
+"""Maximum size of a request's head, which is the request line and all headers, in bytes."""
 
 MAX_REQUEST_LINE = 32 * 2**10
-"""Bytes of a request line: a structure of 10 kB fits even if all of it is percent-encoded."""
+"""Maximum size of a request line, in bytes. A structure of 10 kB fits even if every byte is percent-encoded."""
 
 MAX_FIELD = 16 * 2**10
-"""Bytes of one header, including its name and line end."""
+"""Maximum size of one header, including its name and line end, in bytes."""
 
 MAX_PAGE = 1000
-"""Items, neighbors, components or rejected records per page; hits of a search."""
+"""Maximum number of entries of a page, such as items or neighbors, and of hits of a search."""
 
 CLIFF_SIMILARITY = 0.7
 """Default lowest similarity of activity cliffs, unless the stored threshold is larger."""
+
 MAX_CLIFFS = 100_000
-"""Pairs in all pages of activity cliffs together."""
+"""Maximum number of activity cliffs in all pages together."""
 
 MAX_MAPPED = 500_000
-"""Items of a collection for which the server computes a map."""
+"""Maximum number of items of a collection for which the server computes a map."""
 
 MAX_PICKED = 10_000
-"""Items picked by one request."""
+"""Maximum number of items that one request picks."""
 
 MAX_COMPARED = 1_000_000_000
-"""Similarities computed by one request to pick items."""
+"""Maximum number of similarities that the server computes for one request to pick items."""
 
 MAX_STRUCTURES = 10_000
-"""Structures of one batch search."""
+"""Maximum number of structures of one batch search."""
 
 MAX_HITS = 100
-"""Hits per structure of a batch search."""
+"""Maximum number of hits per structure of a batch search."""
 
 MAX_POSITIVES = 64
-"""Positives per anchor."""
+"""Maximum number of positives per anchor."""
 
 MAX_LENGTH = 32
-"""Edges of a walk."""
+"""Maximum number of edges of a walk."""
 
 MAX_WALKS = 256
-"""Walks per anchor."""
+"""Maximum number of walks per anchor."""
 
 MAX_SHARED = 4096
-"""Negatives per batch."""
+"""Maximum number of negatives per batch."""
 
 MAX_ANCHORS = 65_536
-"""Anchors of one request for positives."""
+"""Maximum number of anchors of one request for positives."""
 
 MAX_EXPORTED = 10_000
-"""Ids of one export."""
+"""Maximum number of ids that a request lists, for an export or as the source of a query."""
 
 MAX_COLUMNS = 1000
-"""Columns of one export."""
+"""Maximum number of columns that a request for items or an export selects."""
 
 MAX_FILTERS = 100
-"""Filters of one request."""
+"""Maximum number of filters of one request."""
 
 MAX_PATTERN = 10_000
-"""Bytes of a SMARTS."""
+"""Maximum size of a SMARTS, in bytes."""
 
 MAX_VALUES = 1000
-"""Values of one filter."""
+"""Maximum number of values of one filter."""
 
 MAX_BATCHES = 65_536
-"""Batches of negatives per reply, with at most `MAX_NEGATIVES` ids in total."""
+"""Maximum number of batches of negatives per reply."""
 
 MAX_NEGATIVES = 2**24
+"""Maximum number of negatives per reply, in all its batches together."""
 
 MAX_NUMBERS = 4096
-"""Numbers of a vector."""
+"""Maximum number of dimensions of a vector."""

@@ -84,7 +84,10 @@ def _remove(path: Path) -> None:
 
 
 def rename_durably(folder: Path, path: Path) -> None:
-    """Rename a folder of files to `path`, so that after a power cut it exists completely or not at all."""
+    """Rename a folder of files to `path`, so that after a power cut it exists completely or not at all.
+
+    The parent folder of `path` may be new too, so its own entry is also flushed to the disk.
+    """
     for file in folder.iterdir():
         sync(file)
     sync(folder)

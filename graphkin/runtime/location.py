@@ -126,7 +126,6 @@ class Location:
 
         The lock is a file in the folder. If a process is killed, the file remains, but the lock is free.
 
-
         Raises:
             Locked: Another process or another thread holds the lock.
         """

@@ -26,7 +26,7 @@ class TaskFailed(Exception):
     """The task raised an error.
 
     Attributes:
-        packed: The error as JSON, from the function `PackError` of the fork server.
+        packed: The error as a JSON object, as the function `pack_error` of the `ForkServer` returned it.
     """
 
     def __init__(self, packed: dict[str, Any]) -> None:
@@ -148,7 +148,7 @@ class Worker:
         if self._starting is None and (self._process is None or self._process.has_ended):
             self._starting = asyncio.create_task(self._start())
         if self._starting is not None:
-            await asyncio.shield(self._starting)  # the start continues if the request is cancelled
+            await asyncio.shield(self._starting)  # the start continues if the request is canceled
 
     async def _start(self) -> None:
         try:
@@ -219,9 +219,9 @@ class Worker:
         return kind, content
 
     def release(self) -> None:
-        """Kill the process if it has not sent its result. Otherwise let it end when it has been idle.
+        """Kill the process if it has not sent its result. Otherwise let it end after `idle` seconds without work.
 
-        The result of an abandoned task may take long, and a new process starts faster.
+        Waiting for the result of an abandoned task may take longer than starting a new process.
         """
         if self._is_busy:
             self._end()

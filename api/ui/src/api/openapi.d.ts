@@ -1484,8 +1484,8 @@ export interface components {
         Health: {
             /**
              * Status
-             * @description Status of the process: `ok`.
-             * @example ok
+             * @description Status of the server: `alive` from `/livez`, `ready` from `/readyz`.
+             * @example ready
              */
             status: string;
         };
@@ -1941,7 +1941,7 @@ export interface components {
          * @description The maximum common substructure of the members of a cluster.
          *
          *     `cluster` is the id of the cluster, from 1, and `size` is its number of members. `compared` is the number of
-         *     members that were compared: the center and members at even distances, at most 100. `smarts` matches each
+         *     members that were compared: the center and evenly spaced other members, at most 100. `smarts` matches each
          *     compared member. `smiles` is the substructure as cut from the center, with `*` for each bond to other atoms.
          *     Both are null if the members share no substructure. `atoms` is its number of atoms. `complete` is false if the
          *     time limit of 2 s was reached, so that a larger substructure may exist.
@@ -2000,7 +2000,7 @@ export interface components {
          * NeighborsPage
          * @description A page of the stored neighbors of an item, by descending similarity, then by id.
          *
-         *     `total` is the number of all neighbors that meet the conditions. `capped` tells whether the top-k limit
+         *     `total` is the number of all neighbors that meet the conditions. `capped` is true if the top-k limit
          *     truncated pairs of the item, null if they were not counted.
          */
         NeighborsPage: {
@@ -2228,7 +2228,7 @@ export interface components {
          * PositivesReply
          * @description The positives of one anchor.
          *
-         *     `isolated` tells whether the anchor has no neighbors.
+         *     `isolated` is true if the anchor has no neighbors.
          */
         PositivesReply: {
             /**
@@ -2451,7 +2451,7 @@ export interface components {
          * Removal
          * @description A list of items that were removed from a collection.
          *
-         *     `by` tells which identifier the list contains. `items` is the number of removed items.
+         *     `by` is the kind of identifier in the list. `items` is the number of removed items.
          */
         Removal: {
             /**
@@ -2488,9 +2488,9 @@ export interface components {
         };
         /**
          * ReportSummary
-         * @description An analysis of the generation.
+         * @description A report about the generation, which `python -m studies.report` has written.
          *
-         *     The chart of an analysis is at `reports/NAME.svg`.
+         *     The charts of the report are at `reports/NAME.svg`.
          */
         ReportSummary: {
             /**
@@ -2507,7 +2507,7 @@ export interface components {
             title: string;
             /**
              * Command
-             * @description Command that produced the analysis.
+             * @description Command that produced the report.
              * @example python -m studies.report hops --store data --collection nci
              */
             command: string;
@@ -2530,7 +2530,7 @@ export interface components {
         };
         /**
          * ReportsReply
-         * @description All analyses of a generation.
+         * @description All reports about a generation.
          */
         ReportsReply: {
             /**
@@ -2688,7 +2688,7 @@ export interface components {
          * @description The items around one item, and the edges between them.
          *
          *     Nodes are ordered by hop, descending similarity and id. Edges are ordered by descending similarity.
-         *     `truncated` tells whether items or edges are missing because of the limits of the request.
+         *     `truncated` is true if items or edges are missing because of the limits of the request.
          */
         Subgraph: {
             /**
