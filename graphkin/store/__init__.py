@@ -16,7 +16,8 @@ _SCHEMES = ("neo4j://", "neo4j+s://", "neo4j+ssc://", "bolt://", "bolt+s://", "b
 def open_store(location: str | Path, *, create: bool = False) -> "Store":
     """Open a store by its location.
 
-    A folder holds an embedded store. A neo4j:// or bolt:// URL names a Neo4j server. Any other URL is a lake.
+    A folder holds an embedded store. A neo4j:// or bolt:// URL names a Neo4j server. Any other URL names a lake (a
+    Parquet export).
 
     Args:
         location: A folder or a URL.

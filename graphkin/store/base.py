@@ -467,8 +467,8 @@ class Growth(Draft):
     """A draft that starts with the whole content of a published generation, `base`.
 
     Appended items, rejections, fingerprints and edges follow those of the base, and ids continue. If the base has
-    counts of truncated pairs and a forest, the caller writes both again, for all items. It never writes links or an
-    index. The base stays open as long as the draft.
+    counts of truncated pairs and a forest, the caller writes both again, for all items. The caller never writes links
+    or an index. The base stays open as long as the draft.
     """
 
     base: "Generation"
@@ -535,7 +535,7 @@ class Generation(ABC):
 
     @property
     def damage(self) -> Damage | None:
-        """The first damage that any reader of this object met, None if there was none."""
+        """The first damage that a read through this object has found, None if there is none."""
         return None
 
     def scrub(self, again: bool = False) -> Iterator[str]:  # noqa: ARG002

@@ -57,6 +57,7 @@ def positions_in(nodes: int, subset: Int32) -> Int32:
 def _among(
     indptr: Int64, indices: Int32, similarity: Float32, nodes: Int32, number: Int32
 ) -> tuple[Int64, Int32, Float32]:
+    """Return the arrays of the induced subgraph. `number` has the new number of each node, or -1 for nodes left out."""
     starts = np.zeros(len(nodes) + 1, np.int64)
     for row in range(len(nodes)):
         starts[row + 1] = starts[row]
@@ -184,8 +185,8 @@ def _fill_links(source: Int32, target: Int32, indptr: Int64, indices: Int32) -> 
 def flaw(graph: Graph) -> tuple[str, str] | None:
     """Return the name of the first array that violates the description of `Graph`, and the violation, or None.
 
-    The check takes one pass. It lets kernels use a graph without a flaw unchecked: every index that they compute from
-    the graph is inside its arrays. A check for symmetry would take ten times as long, so only the checksum covers it.
+    The check takes one pass. Kernels rely on it and do not check bounds: every index that they compute from a valid
+    graph is inside its arrays. A check for symmetry would take ten times as long, so only the checksum covers it.
     """
     indptr = graph.indptr
     if indptr[0] != 0 or indptr[-1] != len(graph.indices) or (indptr[1:] < indptr[:-1]).any():
@@ -272,7 +273,7 @@ def shard(graph: Graph, owners: range) -> Graph:
 
 
 def shard_edges(shard: Graph, first: int) -> Edges:
-    """Return the edges whose lower end is an owner in this shard. `first` is the lowest owner."""
+    """Return the edges whose lower end is a node of this shard. `first` is the id of its first node."""
     owner = np.repeat(np.arange(first, first + shard.nodes, dtype=np.int32), np.diff(shard.indptr))
     return Edges(owner, shard.indices, shard.similarity).take(owner < shard.indices)
 

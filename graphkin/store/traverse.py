@@ -127,6 +127,7 @@ def _path(
         for edge in range(indptr[here], indptr[here + 1]):
             there = indices[edge]
             reaches = level[there] == length - step - 1 and similarity[edge] >= threshold
+            # The rows are sorted by id, so the first suitable neighbor has the lowest id.
             if reaches and min(widest[there], similarity[edge]) >= widest[source]:
                 ids[step + 1], steps[step] = there, similarity[edge]
                 break

@@ -32,7 +32,7 @@ __all__ = ["GrowingStoreContract", "ReadContract", "StoreContract"]
 
 
 class ReadContract(ThresholdTests, ItemWritingTests, SamplingTests, TraversalTests, ItemReadingTests):
-    """The contract of one generation in a store of its own.
+    """The contract of a store that may hold a single generation.
 
     pytest runs the tests of the last base class first: tests that only read come before tests that write.
     """

@@ -30,8 +30,8 @@ class Hierarchy:
         kind: The kind of the items.
         dropped: The number of truncated pairs of each item, or None.
         properties: The type of each property.
-        written: The format in which the source wrote the numbers of a property. A row may contain a number and its text
-            instead.
+        written: The format specification, such as "+.3e", that makes the source text of each number of a property. A
+            row may instead hold a number together with its text (`NUMBER_WITH_TEXT`).
         qualifiers: The name for the signs of the censored numbers of a property.
         recipe: The recipe.
         rdkit: The version of RDKit in the provenance, or None.
@@ -52,9 +52,9 @@ class Hierarchy:
 
     @property
     def words(self) -> UInt64:
-        """Made-up fingerprints of two words: all different, the one of the first item empty.
+        """Made-up fingerprints, (n, 2) uint64. They all differ, and the first one has no bits.
 
-        Only molecules have any.
+        Items that are not molecules have fingerprints without words, (n, 0).
         """
         if self.kind != "molecule":
             return np.empty((len(self.rows), 0), np.uint64)
@@ -151,9 +151,10 @@ class Hierarchy:
             return draft.publish(self.provenance(seconds))
 
     def grow(self, store: Store, collection: str, before: "Hierarchy") -> Manifest:
-        """PublicationTests this content as the growth of the current generation, whose content is `before`.
+        """Publish this content by growth of the current generation, whose content is `before`.
 
-        `before` has the first of these items and records, and of each item the first names.
+        The items of `before` are the first items of this content, each with some or all of its first names. The
+        rejected records of `before` are the first rejected records of this content.
         """
         with store.growth(collection) as draft:
             item_count, rejection_count = len(before.rows), len(before.rejections)

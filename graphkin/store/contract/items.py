@@ -38,7 +38,7 @@ ODD_PROPERTY_NAMES = [
 
 
 class ItemReadingTests(StoreFixtures):
-    """Tests of a shared generation that they only read."""
+    """Tests that only read, and share one published generation."""
 
     def test_items_come_back_as_written(self, published: Generation, molecules: Any) -> None:
         expected = [

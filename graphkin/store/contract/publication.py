@@ -39,7 +39,7 @@ class PublicationTests(StoreFixtures):
 
     @pytest.fixture
     def others(self, molecules: Any) -> list[Any]:
-        """Three more similarity graphs with other content."""
+        """The same items and edges with three other recipes, and so with other generation ids."""
         return [replace(molecules, recipe={**molecules.recipe, "threshold": 0.4, "top_k": k}) for k in (1, 2, 3)]
 
     def test_empty_store_holds_nothing(self, store: Store) -> None:

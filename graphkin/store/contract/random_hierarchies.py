@@ -17,7 +17,11 @@ from graphkin.store.contract.places import StoreFixtures
 
 LEVELS = [0.4, 0.5, 0.7, 0.8, 1.0]  # few levels, so that there are many ties
 Content = tuple[int, dict[tuple[int, int], float]]
+"""The number of items, and the similarity of each similar pair (a, b) with a < b."""
+
 Weighted = dict[int, dict[int, np.float32]]
+"""The neighbors of each item, with their similarities."""
+
 _names = count()
 
 few_examples = settings(
@@ -25,7 +29,7 @@ few_examples = settings(
     deadline=None,
     derandomize=True,
     database=None,
-    suppress_health_check=[HealthCheck.differing_executors],  # the same examples for every adapter
+    suppress_health_check=[HealthCheck.differing_executors],  # each adapter runs these tests in its own class
 )
 
 
@@ -100,7 +104,7 @@ class RandomHierarchyTests(StoreFixtures):
     @pytest.fixture(scope="class")
     @classmethod
     def publish(cls, store_factory: Callable[..., Store]) -> Callable[..., Any]:
-        """A context manager: publish(size, pairs) opens a reader of that similarity graph."""
+        """Return a context manager: `publish(size, pairs)` publishes a similarity graph and opens a reader of it."""
         store = store_factory("random-hierarchies")
 
         @contextmanager

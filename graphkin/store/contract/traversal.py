@@ -16,7 +16,7 @@ def _rows(edges: Edges) -> list[tuple[int, int, float]]:
 
 
 class TraversalTests(StoreFixtures):
-    """Tests of a shared generation that they only read."""
+    """Tests that only read, and share one published generation."""
 
     @pytest.mark.parametrize(
         ("threshold", "ids", "similarity"),

@@ -137,7 +137,7 @@ class LakeDraft(Draft):
 def sweep(export_folder: ExportFolder, run: str = "") -> None:
     """Remove parts and partial files that the manifest does not list, of one run or by default of all runs.
 
-    Without a manifest, this removes all parts. So no other writer may be active unless `run` is present.
+    Without a manifest, this removes all parts. So no other writer may be active unless `run` is set.
     """
     names = export_folder.names()
     listed_names = (

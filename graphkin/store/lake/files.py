@@ -198,8 +198,10 @@ def _write(folder: Path, pieces: Iterator[NDArray[Any]]) -> None:
 
 
 def _content(content: NDArray[Any]) -> NDArray[Any]:
+    """Return the array of a cache entry with the single file `content.npy`."""
     return content
 
 
 def _arrays(**arrays: NDArray[Any]) -> Arrays:
+    """Return the arrays of a cache entry by the names of its files."""
     return arrays

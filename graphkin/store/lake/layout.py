@@ -8,7 +8,7 @@ rejections/part-00000-RUN.parquet        the rejected records
 edges/part-00000-RUN.parquet             source < target, similarity; by source, then target
 forest/part-00000-RUN.parquet            the maximum spanning forest, most similar first
 fingerprints/part-00000-RUN.npy          packed fingerprints, in id order
-graph/{indptr,indices,similarity}-00000-RUN.npy    both directions of the edges as CSR, a shard of owners per number
+graph/{indptr,indices,similarity}-00000-RUN.npy    CSR rows of a range of items; each edge in both rows
 dropped/part-00000-RUN.npy               the number of truncated pairs of each item
 links/{indptr,indices}-00000-RUN.npy     for nodes: the big graph that they belong to
 

@@ -18,7 +18,7 @@ from graphkin.store.lake.layout import Group, Part, part_name
 from graphkin.store.records import EDGE_SCHEMA, Edges
 
 ROWS = 65_536
-"""The number of items per part, and of owners per shard of the graph."""
+"""The number of items per part, and of CSR rows per shard of the graph."""
 
 FOREST_ROWS = 1 << 20
 """The number of edges per part of the forest."""

@@ -93,7 +93,7 @@ def write_import(generation: Generation, folder: Path, run_tasks: TaskRunner, ro
         rows: The number of items per part.
 
     Raises:
-        Conflict: An item has one name and that is empty, or the importer does not accept the name of a property.
+        Conflict: The only name of an item is empty, or the importer does not accept the name of a property.
         OSError: The folder cannot be written.
     """
     files = _Files(folder)

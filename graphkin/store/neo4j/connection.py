@@ -132,7 +132,7 @@ class Connection:
                 try:
                     with _translate_cut_connection():
                         return execute(work)
-                except (IncompleteCommit, ServiceUnavailable):  # the driver has retried until the limit, or not at all
+                except (IncompleteCommit, ServiceUnavailable):  # the driver retries only some of these errors
                     if time.monotonic() > end:
                         raise
 

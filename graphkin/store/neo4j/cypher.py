@@ -119,8 +119,9 @@ MERGE (k:{Label.KEY} {{id: $id}}) ON CREATE SET k.key = $key, k.revoked = $revok
 """
 REPLACE_KEY = f"MATCH (k:{Label.KEY} {{id: $id}}) SET k.key = $key, k.revoked = $revoked"
 
-# Writing a draft
+# Writing a draft. The draft node of a collection is its writer lock (`draft._Lease`), which expires at `until`.
 
+# `held` is true while another writer has the lock. `leftovers` are the tokens of drafts whose writers died.
 TAKE_DRAFT = f"""
 MERGE (d:{Label.DRAFT} {{collection: $collection}})
 WITH d, nullIf(d.graph, $graph) AS left
@@ -225,8 +226,9 @@ FORGET = f"""
 MATCH (g:{Label.GENERATION} {{collection: $collection, graph: $graph}}) WHERE g.deleted_at IS NOT NULL REMOVE g.graph
 """
 OTHER_NODES: dict[str, str] = {Label.NAME: "digest", Label.REJECTION: "n", Label.BATCH: "n"}
+"""The labels of the nodes of a generation that are not items, each with the property by which it is indexed."""
 
-# Reading a generation
+# Reading a generation. `living` is false once the generation is deleted: a reader then discards what it has read.
 
 _LIVING = f"EXISTS {{ (g:{Label.GENERATION}) WHERE g.graph = $graph AND g.deleted_at IS NULL }} AS living"
 LIVING = f"RETURN {_LIVING}"
@@ -308,6 +310,7 @@ VERTICES = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
 RETURN collect(i.id) AS id, collect(id(i)) AS node, collect(COUNT {{ (i)-[:SIMILAR]-() }}) AS degree
 """
+# The server locks a node that a transaction writes to, so the generation cannot be deleted before the transaction ends.
 LOCK_GENERATION = f"""
 MATCH (g:{Label.GENERATION} {{graph: $graph}}) SET g.lock = true REMOVE g.lock
 WITH g WHERE g.deleted_at IS NULL RETURN g.generation AS generation

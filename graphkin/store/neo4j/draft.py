@@ -27,7 +27,7 @@ from graphkin.store.neo4j.removal import delete_graph
 from graphkin.store.records import Edges, Int32, Int64, Links, UInt64, to_decimal_floats
 
 _LEASE = 60.0  # seconds without a renewal after which a writer counts as dead
-_ROWS = 5_000
+_ROWS = 5_000  # rows per statement
 _PAGE = 20_000  # items whose ids are read at once
 
 

@@ -27,8 +27,8 @@ class GdsSampler(Sampler):
     come from the server. A `SnapshotSampler` over the edges, which are read once when needed, computes `second_order`,
     negatives, connecting paths, and walks with restarts or an extreme p or q.
 
-    Samples depend on the projection, in addition to the key of `Sampler`: a new projection may number its nodes
-    differently. Each request costs the server a pass over all edges, so request many anchors at a time.
+    Samples depend not only on the values that `Sampler` names but also on the projection: a new projection may number
+    its nodes differently. Each request costs the server a pass over all edges, so request many anchors at a time.
 
     `is_ready`, `prepare`, `positives` and `explain` raise `StoreError` if GDS is missing or the projection does not
     fit, and `StoreBusy` if the server is unavailable or omitted walks. They may raise `Deleted`.

@@ -44,9 +44,8 @@ class Vertices:
 class Projection:
     """The projection of one generation. Threads and processes may share it.
 
-    The server loses the projection when it restarts. A projection is visible only to the database user who
-    created it. Every method except `drop`
-    raises `StoreError` if the server has no GDS.
+    The server loses the projection when it restarts. A projection is visible only to the database user who created it.
+    Every method except `drop` raises `StoreError` if the server has no GDS.
     """
 
     def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: str) -> None:
@@ -63,8 +62,8 @@ class Projection:
     def prepare(self, max_bytes: int | None = None) -> None:
         """Create the projection unless it exists. Concurrent calls wait.
 
-        The generation is locked meanwhile, also against deletion. So a projection is neither created twice nor outlives
-        its generation.
+        The generation is locked meanwhile, also against deletion. So a projection is not created twice, and it does not
+        outlive its generation.
 
         Raises:
             StoreError: The projection does not fit into `max_bytes`, by default the free heap of the server.

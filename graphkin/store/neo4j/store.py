@@ -152,7 +152,7 @@ class Neo4jStore(Store):
 
     def require_engine(self, engine: Engine) -> None:
         if engine == "gds":
-            is_projected(self._connection, "graphkin")
+            is_projected(self._connection, "graphkin")  # raises `StoreError` without GDS; the name does not matter
 
     def close(self) -> None:
         self._connection.close()

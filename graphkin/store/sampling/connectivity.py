@@ -11,8 +11,8 @@ def connecting_path(graph: Graph, source: int, target: int, edges: int) -> Int32
     """Return the loop-free path of exactly `edges` edges that comes first in id order, or None: (edges + 1,) int32.
 
     The search goes depth first, lowest id first. It enters a vertex only if a walk of the right length leads from there
-    to the target without touching the current path. Such a walk of two steps is a path, so the search leaves a
-    dead end early.
+    to the target without touching the current path. A longer walk may repeat a vertex, so the search can enter a dead
+    end. A walk of two steps cannot, so the search leaves a dead end early.
     """
     path = _extend(graph, [source], target, edges) if source != target else None
     return None if path is None else np.array(path, dtype=np.int32)
