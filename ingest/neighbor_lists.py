@@ -75,8 +75,9 @@ class NeighborLists:
     """The neighbor lists of the old items.
 
     The top-k limit ranks by float64 similarities, but stored similarities are rounded to float32. So similarities are
-    recomputed where rounding leaves open which pairs an item keeps. These are the open pairs of an item with new pairs,
-    and the pairs of another item that round to its last one, if the other end has evicted one of them.
+    recomputed where rounding leaves open which pairs an item keeps. For an item with new pairs, these are its open
+    pairs. For an item without new pairs, these are the pairs that round to the similarity of its last pair, if a
+    partner has evicted one of them.
 
     Attributes:
         graph: The stored edges.
@@ -163,12 +164,14 @@ class NeighborLists:
             is_kept: (P,) whether these items keep their open pairs.
         """
         owner, partner, similarity = lists.owner[~is_kept], lists.partner[~is_kept], lists.similarity[~is_kept]
+        # An item certainly keeps every stored pair that is more similar than `above`.
         above = self.last.copy()
         above[lists.items] = lists.above
         may_be_removed = similarity <= above[partner]
         owner, partner, similarity = owner[may_be_removed], partner[may_be_removed], similarity[may_be_removed]
         is_open = np.zeros(len(self.tie), np.bool_)
         is_open[lists.items] = True
+        # The partner has never kept a pair that is less similar than its last one. Other pairs have to be ranked.
         is_uncertain = similarity >= self.last[partner]
         items = np.unique(partner[is_uncertain & ~is_open[partner]])
         partner_lists = self._open_pairs(items, np.zeros(len(items), np.int64))

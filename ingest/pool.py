@@ -245,20 +245,20 @@ class RecordTimer:
     def __init__(self, record_timeout: float = RECORD_TIMEOUT) -> None:
         self._slack = record_timeout / 60
         self._record_timeout = record_timeout + self._slack
-        self._set = 0.0
+        self._set_at = 0.0
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the parent process may have set another handler
 
     def next(self) -> None:
         """Start the time of the next record."""
         now = time.monotonic()
-        if now - self._set >= self._slack:
+        if now - self._set_at >= self._slack:
             signal.setitimer(signal.ITIMER_REAL, self._record_timeout)
-            self._set = now
+            self._set_at = now
 
     def stop(self) -> None:
         """Stop the timer after the last record."""
         signal.setitimer(signal.ITIMER_REAL, 0)
-        self._set = 0.0
+        self._set_at = 0.0
 
 
 class _Worker:

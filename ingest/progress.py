@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
-_FIRST_NOTE_AFTER = 2.0
-_NOTE_PERIOD = 4.0
+_FIRST_NOTE_AFTER = 2.0  # seconds
+_NOTE_PERIOD = 4.0  # seconds
 _COMPILING = "compiling for this processor: half a minute at most, and once on this machine"
 
 

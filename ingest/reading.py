@@ -47,7 +47,7 @@ def require_fingerprint_column(column: str | None, *, is_precomputed: bool) -> N
     """Check that a fingerprint column is named if, and only if, the fingerprints come with the records.
 
     Raises:
-        InvalidInput: One is missing.
+        InvalidInput: Only one of the two holds.
     """
     if is_precomputed != (column is not None):
         raise InvalidInput(

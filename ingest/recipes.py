@@ -40,11 +40,11 @@ def read_options(
 def molecule_recipe(
     files: Sequence[str], read: ReadOptions, preset: str = "default", **settings: Any
 ) -> MoleculeRecipe:
-    """Return a recipe of molecules as `resolve_flat` does. The length of precomputed fingerprints is that in the files.
+    """Return a recipe of molecules as `resolve_flat` does. The files decide the length of precomputed fingerprints.
 
     Raises:
-        InvalidInput: The files do not show the length, or the setting and the column of precomputed fingerprints do not
-            come together.
+        InvalidInput: The files do not show the length, or only one of `fingerprint="given"` and
+            `read.fingerprint_column` is set.
     """
     column = read.fingerprint_column
     require_fingerprint_column(column, is_precomputed=settings.get("fingerprint") == "given")
@@ -55,7 +55,7 @@ def molecule_recipe(
 
 
 def bits_recipe(files: Sequence[str], read: ReadOptions, bits: int | None = None, **settings: Any) -> BitsRecipe:
-    """Return a recipe of fingerprints as `resolve_bits` does. Without `bits`, their length is that in the files.
+    """Return a recipe of fingerprints as `resolve_bits` does. Without `bits`, the files decide the length.
 
     Raises:
         InvalidInput: The files do not show the length.
@@ -69,7 +69,7 @@ def bits_recipe(files: Sequence[str], read: ReadOptions, bits: int | None = None
 def vector_recipe(
     files: Sequence[str], read: ReadOptions, dimension: int | None = None, **settings: Any
 ) -> VectorRecipe:
-    """Return a recipe of vectors as `resolve_vectors` does. Without `dimension`, it is that in the files.
+    """Return a recipe of vectors as `resolve_vectors` does. Without `dimension`, the files decide the dimension.
 
     Raises:
         InvalidInput: The files do not show the dimension.

@@ -44,7 +44,8 @@ class RemainingGraph:
         self.order = np.append(np.setdiff1d(np.flatnonzero(is_capped), targets), targets).astype(np.int32)
         self._target_count, self._number, self._top_k = len(targets), number[self.order], top_k
         self._searched, self._capped = number[searched], is_capped[remaining_ids]
-        # These pairs are stored, and the search will find them again.
+        # `find_replacements` subtracts every pair with a removed item that it finds, also these, which are stored and
+        # were never counted as truncated.
         rediscovered = np.bincount(number[neighbor[is_capped[owner]]], minlength=len(remaining_ids))
         self._dropped = (dropped[remaining_ids] + rediscovered).astype(np.int32)
 

@@ -92,12 +92,14 @@ def remove(
             write_items(items.batches(), remaining.words, draft)
         with clock.stage("index"):
             draft.write_index(remaining.index())
-        lists = RemainingGraph(base.graph(), truncated_counts(base), remaining_ids, recipe.top_k)
-        with clock.stage("join", len(lists.order), kind.plural) as advance:
-            added, dropped = lists.find_replacements(all_descriptors.take(lists.order), remaining, workers, advance)
+        remaining_graph = RemainingGraph(base.graph(), truncated_counts(base), remaining_ids, recipe.top_k)
+        with clock.stage("join", len(remaining_graph.order), kind.plural) as advance:
+            added, dropped = remaining_graph.find_replacements(
+                all_descriptors.take(remaining_graph.order), remaining, workers, advance
+            )
         with clock.stage("write"):
             tally = Tally(len(remaining), recipe.threshold)
-            write_edges(chain(csr.edge_blocks(lists.graph, np.float32(0)), [added]), dropped, tally, draft)
+            write_edges(chain(csr.edge_blocks(remaining_graph.graph, np.float32(0)), [added]), dropped, tally, draft)
         removal = Removal(**selection.source.model_dump(), by=by, items=len(selection.ids))
         provenance = removal_provenance(base.manifest, recipe, removal, items, tally, dropped, clock)
         manifest = make_report(draft.publish(provenance), provenance)

@@ -46,6 +46,7 @@ def source_columns(properties: pa.ChunkedArray, computed: Sequence[str]) -> dict
     keys = pairs.keys.dictionary_encode()
     codes = np.asarray(keys.indices)
     names = keys.dictionary.to_pylist()
+    # Successive keys of a record show the order of the columns in the source.
     follows = rows[:-1] == rows[1:]
     both = pa.array(codes[:-1][follows] * np.int64(len(names)) + codes[1:][follows]).unique().to_pylist()
     before = [

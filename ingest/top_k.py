@@ -30,13 +30,15 @@ _ITEMS_PER_CALL = 1 << 14
 
 @dataclass(frozen=True)
 class KeptPartners:
-    """K pairs of an item, the owner, and a partner that it keeps under the top-k limit.
+    """P entries of an owner and a partner that it keeps under the top-k limit.
+
+    A pair that both ends keep has two entries.
 
     Attributes:
-        owner: (K,) int32 item that keeps the pair.
-        partner: (K,) int32 other end of the pair.
-        similarity: (K,) float64 similarity of the pair.
-        pair_hash: (K,) uint64 content hash of both ends, which ranks equally similar pairs.
+        owner: (P,) int32 item that keeps the pair.
+        partner: (P,) int32 other end of the pair.
+        similarity: (P,) float64 similarity of the pair.
+        pair_hash: (P,) uint64 content hash of both ends, which ranks equally similar pairs.
     """
 
     owner: Int32
@@ -175,12 +177,12 @@ class TopKSelection:
 
 
 def are_among_best(item: Int32 | Int64, similarity: Float64, pair_hash: UInt64, limits: Int64) -> Bool:
-    """Return whether each pair is among the best pairs of its item, or ties with the last of them, (K,) bool.
+    """Return whether each pair is among the best pairs of its item, or ties with the last of them, (P,) bool.
 
     Args:
-        item: (K,) item of each pair, as an index into `limits`.
-        similarity: (K,) similarity of each pair.
-        pair_hash: (K,) hash that ranks equally similar pairs.
+        item: (P,) item of each pair, as an index into `limits`.
+        similarity: (P,) similarity of each pair.
+        pair_hash: (P,) hash that ranks equally similar pairs.
         limits: (I,) number of best pairs of each item.
     """
     return _are_among_best(item.astype(np.int64, copy=False), similarity, pair_hash, limits)
@@ -229,7 +231,7 @@ def _pair_hash(a: np.uint64, b: np.uint64) -> np.uint64:
 
 @kernel
 def pair_hashes(a: UInt64, b: UInt64) -> UInt64:
-    """Return the hashes that rank equally similar pairs, (K,) uint64, from the content hashes of the two ends."""
+    """Return the hashes that rank equally similar pairs, (P,) uint64, from the content hashes of the two ends."""
     pair_hash = np.empty(len(a), np.uint64)
     for pair in range(len(a)):
         pair_hash[pair] = _pair_hash(a[pair], b[pair])

@@ -23,7 +23,7 @@ class ReadColumn:
     """A source column that was read as numbers.
 
     Attributes:
-        numbers: (N,) float64 numbers, of censored numbers the bound; null for other texts and for absent values.
+        numbers: (N,) float64. A censored number is its bound, 0.5 for "<0.5". Null for other texts and absent values.
         values: Counts of the values.
         shortest: Whether every value is the shortest text of a number.
     """

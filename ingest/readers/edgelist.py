@@ -70,27 +70,28 @@ def read_edgelist(path: str, stream: IO[bytes], line: int = 1, comment: bytes = 
 
 
 def _parse_block(block: bytes, first_line: int, comment: bytes) -> NamedEdges:
+    """Parse whole lines, each with its line end. `first_line` is the number of the first line."""
     block, faults = _blank_invalid_lines(block, first_line)
     content = np.frombuffer(block, np.uint8)
     newline = content == _NEWLINE
-    apart = newline | np.isin(content, _SPACES)
-    begins = np.flatnonzero(~apart & np.append(True, apart[:-1]))
-    ends = np.flatnonzero(apart & np.append(False, ~apart[:-1]))
+    is_separator = newline | np.isin(content, _SPACES)
+    begins = np.flatnonzero(~is_separator & np.append(True, is_separator[:-1]))
+    ends = np.flatnonzero(is_separator & np.append(False, ~is_separator[:-1]))
     line = (np.cumsum(newline) - newline)[begins]
     numbers, first_token, tokens = np.unique(line, return_index=True, return_counts=True)
     is_data = content[begins[first_token]] != comment[0]
     numbers, first_token, tokens = numbers[is_data], first_token[is_data], tokens[is_data]
-    edge = (tokens == 2) | (tokens == 3)
+    is_edge = (tokens == 2) | (tokens == 3)
     weighted = np.flatnonzero(tokens == 3)
     weights = _texts(content, begins[first_token[weighted] + 2], ends[first_token[weighted] + 2])
-    edge[weighted[~np.asarray(pc.match_substring_regex(weights, _NUMBER))]] = False
-    lines = block.split(b"\n") if not edge.all() else []
-    for number, count in zip(numbers[~edge].tolist(), tokens[~edge].tolist(), strict=True):
+    is_edge[weighted[~np.asarray(pc.match_substring_regex(weights, _NUMBER))]] = False
+    lines = block.split(b"\n") if not is_edge.all() else []
+    for number, count in zip(numbers[~is_edge].tolist(), tokens[~is_edge].tolist(), strict=True):
         reason = "its weight is no number" if count == 3 else f"has {count} columns"
         faults.append((first_line + number, lines[number].decode(), f"{NO_EDGE}: {reason}"))
-    first = first_token[edge]
+    first = first_token[is_edge]
     return NamedEdges(
-        first_line + numbers[edge],
+        first_line + numbers[is_edge],
         _texts(content, begins[first], ends[first]),
         _texts(content, begins[first + 1], ends[first + 1]),
         sorted(faults),

@@ -81,7 +81,7 @@ class _Reader(GraphMLReader):  # type: ignore[misc]
     """NetworkX's reader, applied to one graph at a time, so that a malformed graph does not affect the others."""
 
     def elements(self, data: bytes) -> list[Any]:
-        self.xml = fromstring(data)  # noqa: S314 - expat refuses entities that grow
+        self.xml = fromstring(data)  # noqa: S314 - expat limits the expansion of entities
         self.keys, self.defaults = self.find_graphml_keys(self.xml)
         return list(self.xml.findall(f"{{{self.NS_GRAPHML}}}graph"))
 

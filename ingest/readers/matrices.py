@@ -15,7 +15,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import Int64
 
 MAX_NODES = 10_000_000
-"""Maximum number of matrix rows, regardless of the content."""
+"""Maximum number of nodes of a network, and so of rows of a matrix, because a small file can state any size."""
 
 _MAX_HEADER_LINE = 1024  # bytes of a header line
 _ROW = r"^[0-9]{1,18}$"

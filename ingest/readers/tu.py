@@ -165,6 +165,7 @@ class _Dataset:
         code, edge_of_end = np.unique(
             ends.min(axis=1, initial=nodes) * nodes + ends.max(axis=1, initial=0), return_inverse=True
         )
+        # A pair that is listed n times in one direction counts as n edges.
         upwards = ends[:, 0] <= ends[:, 1]
         times = np.maximum(*(np.bincount(edge_of_end[side], minlength=len(code)) for side in (upwards, ~upwards)))
         return np.stack(np.divmod(np.repeat(code, times), nodes), axis=1)

@@ -109,10 +109,10 @@ def _parse_chunks(job: Job, chunks: Sequence[Chunk]) -> list[Parsed]:
 def reject(parts: int, job: Job, task: int) -> dict[str, Any]:  # noqa: ARG001 - the stage has one task
     """Write the rejected records of all parts in the layout of the Parquet export."""
     lake_parts: list[Part] = []
-    filling = table_buffer(
+    buffer = table_buffer(
         lambda rows: lake_parts.append(write_table(job.export_folder, job.run, "rejections", len(lake_parts), rows))
     )
     for part in range(parts):
-        filling.add(job.read("rejected", part))
-    filling.finish()
+        buffer.add(job.read("rejected", part))
+    buffer.finish()
     return {"parts": {"rejections": [part.model_dump() for part in lake_parts]}}
