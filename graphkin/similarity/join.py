@@ -80,7 +80,8 @@ class SelfJoin:
     float64. It is 0 for two empty fingerprints.
 
     Items are sorted by popcount. Two items are compared only if their popcounts allow a similarity ≥ τ. The item with
-    fewer set bits is then the row: the fewer bits a row has, the fewer of them the other item may lack.
+    fewer set bits is then the row. The other item may lack fewer of its bits, so the kernel can stop sooner
+    (`graphkin.similarity.tiles`).
 
     Tasks are numbered from 0. The tasks, their order and their results depend only on `words` and `threshold`, so an
     interrupted join can continue with any task.

@@ -90,7 +90,7 @@ class BlockLoader:
         self._loaded: LoadedPair | None = None
 
     def load(self, number: int) -> LoadedPair:
-        """Return a pair of blocks. The one that was returned before must not be used any more."""
+        """Return a pair of blocks. The pair that the last call returned must not be used any more."""
         if self._loaded is None or number != self._number:
             rows = None
             if self._loaded is not None and self._pairs.starts[number, 0] == self._pairs.starts[self._number, 0]:

@@ -54,8 +54,8 @@ class SortedFingerprints(NamedTuple):
 class DeviceBlock(NamedTuple):
     """Unpacked fingerprints at consecutive positions, on the device.
 
-    Rows are padded to a multiple of the size of a tile with empty fingerprints that claim the popcount of the last one.
-    They have no common bits with any other, so they are similar to none.
+    Rows are padded to a multiple of the size of a tile. The padding consists of empty fingerprints, whose popcounts are
+    set to that of the last fingerprint. They have no common bits with any other, so they are similar to none.
 
     Attributes:
         bits: (n, width) int8, 0 or 1.

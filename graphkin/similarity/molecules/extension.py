@@ -12,7 +12,7 @@ _SUPPORTED = re.compile(
     rf"|(?:ctu|c|t):{_ATOMS}"  # double bonds
     r"|(?:C|w|wU|wD):\d+\.\d+(?:,\d+\.\d+)*"  # coordinate bonds; wavy bonds and wedges
     r"|\([^()|]*\)"  # coordinates
-    r"|\$;*\$|\$_AV:[^$|]*\$"  # no labels; values of atoms
+    r"|\$;*\$|\$_AV:[^$|]*\$"  # empty labels of atoms; values of atoms
     r"|atomProp(?::\d+\.[^.:,|]+\.[^:,|]*)+"
     r"|lp:\d+:\d+(?:,\d+:\d+)*"  # lone pairs
     rf"|SgD:(?:{_ATOMS})?(?::(?:\([^()|]*\)|[^:,|]*))*"  # data

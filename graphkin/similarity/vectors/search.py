@@ -23,6 +23,7 @@ class VectorSearch(Search):
         vector: Float32 = query.arrays[0]
         products = self._products(vector)
         threshold = as_float32(min_similarity)
+        # The approximate cosines of the last hit and of a candidate can both be wrong by the margin.
         if min_similarity is None and limit < len(products):
             threshold = np.partition(products, len(products) - limit)[len(products) - limit] - np.float32(self._margin)
         rows = np.flatnonzero(products >= threshold - np.float32(self._margin)).astype(np.int32)
