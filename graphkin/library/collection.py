@@ -415,7 +415,7 @@ class Collection(ABC):
         Args:
             number: Number of the cluster, from 1, as in `cluster`.
             method: Clustering method, as in `clusters`.
-            threshold: Smallest similarity, as in `clusters`.
+            threshold: Similarity threshold, as in `clusters`.
 
         Returns:
             smarts: The MCS, which matches each compared member with RDKit's HasSubstructMatch. None if there is none.
@@ -699,8 +699,8 @@ class Collection(ABC):
 
         The graphs have these tensors, which are views of a few shared ones:
 
-        - x (n, 2) int64: of each node, the atomic number minus 1 (118 without an element, 119 without attributes) and
-          the chirality, 0 to 2.
+        - x (n, 2) int64: of each node, the atomic number minus 1 (118 for a dummy atom, 119 for a node that is not an
+          atom) and the chirality, 0 to 2.
         - edge_index (2, e) int64: each edge in both directions.
         - edge_attr (e, 2) int64: of each edge, the bond type (single, double, triple, aromatic: 0 to 3) and direction.
         - id int: the id of the item.
@@ -828,11 +828,11 @@ class Collection(ABC):
 
     @abstractmethod
     def _item_id(self, id: int | None, smiles: str | None, name: str | None) -> int:
-        """Return the id of the item with an id, a structure or a name. Exactly one argument is set.
+        """Return the id of the item with this id, structure or name.
 
         Raises:
             NotFound: There is no such item.
-            InvalidInput: Several items share the name, or not exactly one argument is set.
+            InvalidInput: Several items share the name, or the number of arguments other than None is not 1.
         """
 
     @abstractmethod
