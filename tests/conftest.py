@@ -382,3 +382,12 @@ def shapes(write_tu: Callable[..., Path], tmp_path_factory: pytest.TempPathFacto
         graphs.append(make(4 + place % 11))
     write_tu(folder, graphs, classes)
     return Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
+
+
+@pytest.fixture
+def gated(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Install the package of `tests/toy_encoder`, for this process and its children, and return its encoder's name."""
+    folder = str(Path(__file__).with_name("toy_encoder"))
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("PYTHONPATH", folder, prepend=os.pathsep)
+    return "gated"

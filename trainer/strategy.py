@@ -204,7 +204,7 @@ class Sampling:
         *,
         kind: str = "molecule",
         preset: Preset = "default",
-        encoder: Encoder = "gin",
+        encoder: str = "gin",
         batch_size: int = 256,
         seed: int = 0,
         positives: Positives = "exact",
@@ -236,7 +236,7 @@ class Sampling:
         if strategy in ("hgc-fo", "hgc-adam-fo"):
             policy = _preset(Policy("first_order", k=1 if has_one_positive else 3), preset)
             return cls(policy, 0, batch_size, seed, positives=positives, views=views)
-        is_long = strategy == "hgc-ho" and encoder != "gin"
+        is_long = strategy == "hgc-ho" and encoder in ("gcn", "sage")
         walk = Policy(
             "random_walk", k=1 if has_one_positive else 5, length=4 if is_long else 2, walks=7 if is_long else 5
         )

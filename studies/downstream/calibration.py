@@ -8,7 +8,7 @@ from torch import Tensor
 from graphkin.trainer.downstream.embed import batches
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.model.batch import Assembler
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.model.norm import BatchNorm
 
 
@@ -25,8 +25,7 @@ def calibrate(encoder: Encoder, corpus: Corpus, ids: NDArray[np.int64] | None = 
     """
     encoder.eval()
     assembler = Assembler(corpus, next(encoder.parameters()).device)
-    for norm in encoder.norms:
-        assert isinstance(norm, BatchNorm)
+    for norm in [module for module in encoder.modules() if isinstance(module, BatchNorm)]:
         moments = _Moments()
         with norm.register_forward_pre_hook(moments):
             for part in batches(corpus, ids):

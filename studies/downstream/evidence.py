@@ -35,7 +35,7 @@ from graphkin.store import open_store
 from graphkin.trainer.downstream.embed import embed
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.source import Source
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Encoder as EncoderKind

@@ -5,7 +5,7 @@ import torch
 
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.batch import Assembler
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.hgc import unit
 from graphkin.trainer.pretraining.plan import Plan

@@ -42,7 +42,7 @@ from graphkin.trainer.downstream.scaffold import scaffolds
 from graphkin.trainer.downstream.split import group_split
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.kinds import features
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder

@@ -31,7 +31,7 @@ from graphkin.trainer.downstream.embed import embed
 from graphkin.trainer.downstream.finetune import FinetuneOptions, InitialEncoder, finetune
 from graphkin.trainer.downstream.split import FOLDS, stratified_split
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.config import Model
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from graphkin.trainer.feed.source import Source
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.config import PretrainConfig
 from studies.cells import Cell
 from studies.downstream.evidence import (

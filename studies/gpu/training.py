@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from graphkin.trainer.feed.source import Source
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.metrics_log import Report
 from graphkin.trainer.pretraining.objective import make_encoder

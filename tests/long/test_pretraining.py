@@ -17,7 +17,7 @@ import torch
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource, default_cache
 from graphkin.trainer.model.batch import Assembler, Batch
-from graphkin.trainer.model.encoders import graph_mean
+from graphkin.trainer.model.encoder import graph_mean
 from graphkin.trainer.model.norm import frozen_statistics
 from graphkin.trainer.pretraining.checkpoint import read_model
 from graphkin.trainer.pretraining.config import PretrainConfig

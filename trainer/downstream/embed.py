@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.model.batch import Assembler
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.hgc import unit
 
 _BATCH_ATOMS = 16_384  # maximum number of atoms in a batch, without those of its first graph

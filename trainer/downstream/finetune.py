@@ -22,15 +22,15 @@ from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.errors import Diverged
 from graphkin.trainer.model.aggregation import graph_sum
 from graphkin.trainer.model.batch import Assembler, Batch
-from graphkin.trainer.model.encoders import Encoder, graph_mean
+from graphkin.trainer.model.encoder import Encoder, graph_mean
 from graphkin.trainer.pretraining.checkpoint import Checkpoint
 from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import encoder_checkpoint, load_encoder
 from graphkin.trainer.pretraining.schedule import learning_rate
 
-Pooling = Literal["mean", "sum"]
-POOLINGS: tuple[Pooling, ...] = ("mean", "sum")
+Pooling = Literal["mean", "sum", "readout"]
+POOLINGS: tuple[Pooling, ...] = ("mean", "sum", "readout")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class FinetuneOptions:
         learning_rate: Learning rate of the encoder, above 0.
         dropout: Probability of dropout after every layer of the encoder, in [0, 1).
         head_scale: Learning rate of the head, relative to that of the encoder; above 0.
-        pooling: `mean` or `sum` of the atom vectors.
+        pooling: `mean` or `sum` of the atom vectors, or `readout` for the encoder's own, which is the mean of the
+            built-in ones.
         warmup: Share of the steps in which the learning rate rises from 0, in [0, 1]. It falls to 0 in the other steps.
             None for a constant rate.
         clip: Maximum norm of the gradients, above 0; None for no clipping.
@@ -118,6 +119,11 @@ class InitialEncoder:
         pretrained = load_encoder(checkpoint)
         return cls(pretrained.model, pretrained.config, pretrained.encoder, pretrained.finetuned)
 
+    @property
+    def pooling(self) -> Pooling:
+        """The pooling that fits the encoder: the mean, unless it has a readout of its own."""
+        return "readout" if (self.pretrained or make_encoder(self.model)).has_readout else "mean"
+
     def encoder(self) -> Encoder:
         """Return a copy of the encoder, or a new one, whose random weights depend on torch's seed."""
         return make_encoder(self.model) if self.pretrained is None else deepcopy(self.pretrained)
@@ -134,17 +140,24 @@ class Classifier(nn.Module):
 
     def __init__(self, encoder: Encoder, outputs: int, options: FinetuneOptions) -> None:
         super().__init__()
-        encoder.dropout.p = options.dropout
+        for module in encoder.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = options.dropout
         self.encoder = encoder
         self.head = nn.Linear(encoder.width, outputs)
-        self._pools_by_sum = options.pooling == "sum"
+        self._pooling = options.pooling
 
     def forward(self, batch: Batch) -> Tensor:
         """Return the logits of a batch, (B, outputs)."""
-        atoms = self.encoder(batch)
-        pooled = graph_sum(atoms, batch.graph, batch.atom_ptr) if self._pools_by_sum else graph_mean(atoms, batch)
-        logits: Tensor = self.head(pooled)
+        logits: Tensor = self.head(self._pool(batch))
         return logits
+
+    def _pool(self, batch: Batch) -> Tensor:
+        """Return the vectors of the graphs, (B, width)."""
+        if self._pooling == "readout":
+            return self.encoder.graphs(batch)
+        atoms = self.encoder(batch)
+        return graph_sum(atoms, batch.graph, batch.atom_ptr) if self._pooling == "sum" else graph_mean(atoms, batch)
 
 
 @dataclass(frozen=True)

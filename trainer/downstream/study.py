@@ -22,6 +22,7 @@ from graphkin.trainer.downstream.labeled import LabeledGraphs
 from graphkin.trainer.downstream.published_scores import published_scores
 from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.downstream.tuning import SPACE, Values, tune
+from graphkin.trainer.encoder_registry import package_record
 from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint
 
 _FORMAT = 2
@@ -146,8 +147,13 @@ class Study:
             )
         setting = self._setting(splits, seeds[0])
         config, model, previous = setting.pop("pretraining"), setting.pop("model"), setting.pop("finetuned", None)
+        setting.pop("package", None)
         finetuning = {**setting, "seed": seeds[0], "before": previous}
-        return Run(folder, {"config": config, "model": model, "finetuned": finetuning}, resume=True)
+        return Run(
+            folder,
+            {"config": config, "model": model, "finetuned": finetuning, **package_record(model["encoder"])},
+            resume=True,
+        )
 
     def _require_tunable(self, split: Split) -> None:
         if self.trials and (self.is_frozen or not len(split.valid)):
@@ -171,6 +177,7 @@ class Study:
             "metrics": data.metrics,
             "split": {part: len(rows) for part, rows in split._asdict().items()},
             "model": asdict(start.model),
+            **package_record(start.model.encoder),
             "pretraining": start.pretraining.as_json() if start.pretraining else None,
             "weights_sha256": _digest(start),
             "options": self.options.as_json(),

@@ -8,11 +8,12 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from graphkin.trainer.features.corpus import BOND_TYPES, DIRECTIONS
-from graphkin.trainer.model.aggregation import graph_sum, neighbor_sum, row_sum
+from graphkin.trainer.model.aggregation import neighbor_sum, row_sum
 from graphkin.trainer.model.batch import Batch
+from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.model.inputs import AtomInputs
 from graphkin.trainer.model.norm import BatchNorm
-from graphkin.trainer.strategy import Encoder as EncoderKind
+from graphkin.trainer.strategy import Encoder as EncoderName
 
 with warnings.catch_warnings():  # importing it uses torch.jit, which is deprecated
     warnings.simplefilter("ignore", FutureWarning)
@@ -146,11 +147,11 @@ class GraphSAGE(Convolution):
         return F.normalize(super().forward(self.linear(x), adjacency), dim=-1)
 
 
-CONVOLUTIONS: dict[EncoderKind, type[Convolution]] = {"gin": GIN, "gcn": GCN, "sage": GraphSAGE}
+CONVOLUTIONS: dict[EncoderName, type[Convolution]] = {"gin": GIN, "gcn": GCN, "sage": GraphSAGE}
 
 
-class Encoder(nn.Module):
-    """A graph encoder: inputs, then `layers` blocks of convolution, batch normalization, ReLU and dropout.
+class ConvolutionalEncoder(Encoder):
+    """An encoder of inputs and `layers` blocks of convolution, batch normalization, ReLU and dropout.
 
     The last block has no ReLU, and its atom vectors are the output (JK = last). With 5 layers of width 300, GIN has
     1,857,900 parameters, GCN and GraphSAGE 504,900 (method.md C). Graphs without attributes use the
@@ -165,9 +166,12 @@ class Encoder(nn.Module):
             `inputs.py`.
     """
 
+    can_capture = True
+    can_widen = True
+
     def __init__(
         self,
-        name: EncoderKind,
+        name: EncoderName,
         layers: int = 5,
         width: int = 300,
         dropout: float = 0.0,
@@ -193,18 +197,3 @@ class Encoder(nn.Module):
             x = norm(convolution(x, adjacency), batch.padding)
             x = self.dropout(x if layer == last else F.relu(x))
         return x
-
-    def graphs(self, batch: Batch) -> Tensor:
-        """Return the mean of each graph's atom vectors, (B, width)."""
-        return graph_mean(self(batch), batch)
-
-
-def graph_mean(atoms: Tensor, batch: Batch) -> Tensor:
-    """Return the mean over each graph's rows of atoms (N, D): (B, D). No graph is empty."""
-    sizes = batch.atom_ptr.diff().unsqueeze(1)
-    return (graph_sum(atoms, batch.graph, batch.atom_ptr) / sizes)[: batch.graphs]
-
-
-def per_atom(graphs: Tensor, batch: Batch) -> Tensor:
-    """Return the row of its graph for each atom: (N, D) from graphs (B, D). Rows of padding have no meaning."""
-    return graphs[batch.graph if batch.padding is None else batch.graph.clamp_max(batch.graphs - 1)]

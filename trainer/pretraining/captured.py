@@ -17,7 +17,7 @@ from graphkin.trainer.model.batch import Batch, Graphs, PaddedGraphs, Part, Shap
 from graphkin.trainer.model.ranks import Ranks
 from graphkin.trainer.pretraining.config import PretrainConfig, TaskName
 from graphkin.trainer.pretraining.epoch_tables import EpochTables, shapes
-from graphkin.trainer.pretraining.objective import Step
+from graphkin.trainer.pretraining.objective import Step, make_encoder
 from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.pretraining.schedule import learning_rate
 from graphkin.trainer.pretraining.trainer import Trainer
@@ -39,6 +39,8 @@ def obstacle(config: PretrainConfig, graphs: Graphs, ranks: Ranks) -> str | None
         return "its graphs are sampled on the host"
     if isinstance(graphs, ViewedGraphs) and graphs.obstacle is not None:
         return graphs.obstacle
+    if not make_encoder(config.model).can_capture:
+        return f"the encoder {config.model.encoder} does not support it"
     return None if config.task is None else _TASK_OBSTACLES.get(config.task.name)
 
 

@@ -9,17 +9,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args
 
 from graphkin.protocol.errors import Conflict, InvalidInput, require
+from graphkin.trainer.encoder_registry import require_encoder
 from graphkin.trainer.errors import SETTINGS_HINT
 from graphkin.trainer.features.eigenvectors import EIGENVECTORS
 from graphkin.trainer.pretraining.masking import Masking, uniform
 from graphkin.trainer.strategy import (
     BASELINES,
-    ENCODERS,
     LEARNED_BY,
     POSITIVES,
     PRESETS,
     STRATEGIES,
-    Encoder,
     Positives,
     Preset,
     Sampling,
@@ -61,21 +60,22 @@ class Model:
     """Architecture of an encoder.
 
     Attributes:
-        encoder: `gin`, `gcn` or `sage`.
+        encoder: `gin`, `gcn`, `sage`, or the name of an encoder of an installed package, which may ignore other
+            settings of the model.
         layers: Number of layers.
         width: Width of all vectors.
         dropout: Dropout after each layer, in [0, 1).
         nodes: Features of nodes of big graphs; None if the nodes are atoms or belong to whole graphs.
     """
 
-    encoder: Encoder = "gin"
+    encoder: str = "gin"
     layers: int = 5
     width: int = 300
     dropout: float = 0.0
     nodes: Nodes | None = None
 
     def __post_init__(self) -> None:
-        require(self.encoder in ENCODERS, "encoder", self.encoder, ", ".join(ENCODERS), hint=SETTINGS_HINT)
+        require_encoder(self.encoder)
         require(
             self.layers >= 1 and self.width >= 1,
             "layers and width",
@@ -86,7 +86,7 @@ class Model:
         require(0 <= self.dropout < 1, "dropout", self.dropout, "0 or more and below 1", hint=SETTINGS_HINT)
 
     @classmethod
-    def from_kind(cls, kind: str, encoder: Encoder = "gin") -> Self:
+    def from_kind(cls, kind: str, encoder: str = "gin") -> Self:
         """Return the published model for items of this kind.
 
         Raises:

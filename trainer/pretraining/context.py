@@ -8,7 +8,7 @@ from torch import Tensor
 
 from graphkin.trainer.model.aggregation import graph_sum
 from graphkin.trainer.model.batch import Batch, Part, compaction, inverse
-from graphkin.trainer.model.encoders import per_atom
+from graphkin.trainer.model.encoder import per_atom
 from graphkin.trainer.model.norm import share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Context, Model

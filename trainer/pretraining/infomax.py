@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from graphkin.trainer.model.encoders import graph_mean, per_atom
+from graphkin.trainer.model.encoder import graph_mean, per_atom
 from graphkin.trainer.model.norm import share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Model
@@ -24,7 +24,7 @@ class Infomax(Objective):
         super().__init__()
         self._ranks = ranks
         self.encoder = make_encoder(model)
-        self.bilinear = nn.Linear(model.width, model.width, bias=False)
+        self.bilinear = nn.Linear(self.encoder.width, self.encoder.width, bias=False)
         share_statistics(self, ranks)
 
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:  # noqa: ARG002

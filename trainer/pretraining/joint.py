@@ -55,7 +55,7 @@ class JointObjective(Objective):
         }
         self.parts = [part for part, is_used in used.items() if is_used]
         self.encoder = make_encoder(config.model)
-        width = config.model.width
+        width = self.encoder.width
         self.head = nn.Linear(width, ELEMENTS) if config.masking else None
         self.projection = _projection(width) if self._contrast is not None and self._contrast.head else nn.Identity()
         share_statistics(self, ranks)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from graphkin.trainer.model.batch import Batch, Part
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.model.norm import share_statistics
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Contrast, Model, Momentum
@@ -74,7 +74,7 @@ class MoCo(Objective):
         self._ranks = ranks
         self.encoder = make_encoder(model)
         self.key_encoder = deepcopy(self.encoder).requires_grad_(requires_grad=False)
-        self.queue = Queue(momentum.queue, model.width)
+        self.queue = Queue(momentum.queue, self.encoder.width)
         self._new_keys: tuple[Tensor, Tensor] | None = None
         share_statistics(self, ranks)
 

@@ -13,11 +13,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.encoder_registry import encoder_package, load_factory
 from graphkin.trainer.model.batch import Batch, Graphs, Part
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoder import Encoder
+from graphkin.trainer.model.encoders import ConvolutionalEncoder
 from graphkin.trainer.model.inputs import AtomInputs, NodeInputs
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Model
+from graphkin.trainer.strategy import ENCODERS
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,5 +176,28 @@ class Objective(nn.Module, ABC):
 
 
 def make_encoder(model: Model) -> Encoder:
+    """Return a new encoder, whose random weights come from torch's default generator.
+
+    An encoder of an installed package is the result of calling its class or function with `model`.
+
+    Raises:
+        InvalidInput: The package of the encoder is not installed, cannot be imported, or returns no `Encoder`.
+    """
+    if model.encoder not in ENCODERS:
+        return _make_installed_encoder(model)
     inputs = AtomInputs(model.width) if model.nodes is None else NodeInputs(model.width, **asdict(model.nodes))
-    return Encoder(model.encoder, model.layers, model.width, model.dropout, inputs)
+    return ConvolutionalEncoder(model.encoder, model.layers, model.width, model.dropout, inputs)
+
+
+def _make_installed_encoder(model: Model) -> Encoder:
+    encoder = load_factory(model.encoder)(model)
+    if isinstance(encoder, Encoder):
+        return encoder
+    package = encoder_package(model.encoder)
+    assert package is not None
+    raise InvalidInput(
+        "the class or function of an encoder returns something else than an encoder",
+        given=f"{type(encoder).__name__}, from {model.encoder} of the package {package.distribution}",
+        expected="an instance of a subclass of graphkin.trainer.model.encoder.Encoder",
+        hint=f"update the package {package.distribution}",
+    )

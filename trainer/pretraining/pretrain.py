@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.trainer.encoder_registry import package_record
 from graphkin.trainer.features.corpus import MASK
 from graphkin.trainer.features.network import Network
 from graphkin.trainer.feed.source import Source
@@ -70,6 +71,7 @@ def pretrain(
         Diverged: The loss or a weight is not finite. The last checkpoint is kept.
     """
     options = {"config": config.as_json(), "generation": asdict(source.generation)}
+    options |= package_record(config.model.encoder)
     if source.second_generation is not None:
         options["beside"] = asdict(source.second_generation)
     with _claim(folder, options, resume, ranks) as run:

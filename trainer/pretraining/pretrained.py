@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphkin.protocol.errors import Damaged
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.protocol.errors import Damaged, InvalidInput
+from graphkin.trainer.encoder_registry import encoder_package
+from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, read_model, read_run
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
@@ -37,10 +38,12 @@ def load_encoder(folder: Path) -> Pretrained:
 
     Raises:
         NotFound: There is no run, or it has no checkpoint.
+        InvalidInput: The encoder is of a package that is not installed.
         Damaged: The checkpoint is damaged or holds another model.
     """
     run, weights = read_run(folder), read_model(folder)
     try:
+        _require_package(run)
         config = None if run["config"] is None else PretrainConfig.from_json(run["config"])
         model = Model.from_json(run["model"]) if config is None else config.model
         encoder = make_encoder(model)
@@ -56,6 +59,19 @@ def load_encoder(folder: Path) -> Pretrained:
             hint="restore the folder from a copy, or train again in an empty folder",
         ) from error
     return Pretrained(encoder.eval(), model, config, run.get("finetuned"))
+
+
+def _require_package(run: Mapping[str, Any]) -> None:
+    """Raise `InvalidInput` if the encoder of a run is of a package that is not installed."""
+    name = (run["config"] or run)["model"]["encoder"]
+    if "package" in run and encoder_package(name) is None:
+        distribution, version = run["package"]["distribution"], run["package"]["version"]
+        raise InvalidInput(
+            "the encoder of this checkpoint is not installed",
+            given=name,
+            expected=f"the package {distribution}, which provides it: version {version} in training",
+            hint=f"install the package: pip install {distribution}=={version}",
+        )
 
 
 def encoder_checkpoint(encoder: Encoder, steps: int, epoch_steps: int) -> Checkpoint:

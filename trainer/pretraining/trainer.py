@@ -75,7 +75,7 @@ class Trainer:
         torch.manual_seed(config.draws.seed)
         self.objective = make_objective(config, edges, ranks)
         self._shapes = {name: value.shape for name, value in self.objective.state_dict().items()}
-        if is_wide and self.objective.can_widen:
+        if is_wide and self.objective.can_widen and self.objective.encoder.can_widen:
             narrow_state = self.objective.state_dict()
             self.objective = make_objective(widened(config), edges, ranks)
             self._load(narrow_state)
@@ -143,6 +143,7 @@ class Trainer:
         moments = {
             f"{kind}.{name}": narrow(self._optimizer.state[parameter][kind], _moment_shape(kind, self._shapes[name]))
             for name, parameter in self._parameters.items()
+            if parameter in self._optimizer.state  # the loss may not depend on it, as masking not on a readout
             for kind in _ADAM
         }
         model = {name: narrow(value, self._shapes[name]) for name, value in self.objective.state_dict().items()}
@@ -160,6 +161,8 @@ class Trainer:
         try:
             self._load(checkpoint.model)
             for name, parameter in self._parameters.items():
+                if not any(f"{kind}.{name}" in checkpoint.optimizer for kind in _ADAM):
+                    continue
                 moments = {kind: checkpoint.optimizer[f"{kind}.{name}"].to(self.device) for kind in _ADAM}
                 self._optimizer.state[parameter] = {
                     kind: widen(moment, _moment_shape(kind, parameter.shape)) for kind, moment in moments.items()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from graphkin.trainer.downstream.embedding_file import EmbeddingFile
-    from graphkin.trainer.model.encoders import Encoder
+    from graphkin.trainer.model.encoder import Encoder
 
 _EXCERPT = 4096  # characters of an unreadable record that the report shows
 

@@ -12,7 +12,7 @@ import click
 from graphkin.cli import configuration, options
 from graphkin.cli.help import command, option
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.strategy import ENCODERS, POSITIVES, PRESETS, STRATEGIES
+from graphkin.trainer.strategy import POSITIVES, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
     from graphkin.trainer.feed.source import Source
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 @option("--preset", type=click.Choice(PRESETS), default="default", panel="Training", help="Preset of the training run.")
 @option(
     "--encoder",
-    type=click.Choice(ENCODERS),
+    metavar="NAME",
     default="gin",
     panel="Training",
-    help="Encoder to train. The samples of hgc-ho depend on it.",
+    help="Encoder to train, as in `graphkin pretrain`. The samples of hgc-ho depend on it.",
 )
 @option(
     "--batch-size",

@@ -167,10 +167,10 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
 )
 @option(
     "--encoder",
-    type=click.Choice(ENCODERS),
+    metavar="NAME",
     show_default="gin",
     panel="Training",
-    help="Encoder. Only with --checkpoint none.",
+    help=f"Encoder: {', '.join(ENCODERS)}, or one of an installed package. Only with --checkpoint none.",
 )
 @option(
     "--frozen",
@@ -201,10 +201,10 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
 @option("--dropout", type=float, show_default="0.5; nodes: 0", panel="Training", help="Dropout after each layer.")
 @option(
     "--pooling",
-    type=click.Choice(("mean", "sum")),
-    default="mean",
+    type=click.Choice(("mean", "sum", "readout")),
+    show_default="mean; encoders with a readout of their own: readout",
     panel="Training",
-    help="How the vectors of nodes become the vector of a graph.",
+    help="How the vectors of nodes become the vector of a graph. readout: as the encoder does in pre-training.",
 )
 @option(
     "--tune",
@@ -298,9 +298,10 @@ def finetune(
 
     select_device(device)
     defaults = NODES if task == "nodes" else FinetuneOptions()
-    finetune_options = replace(defaults, **{name: value for name, value in options.items() if value is not None})
     model = Model.from_kind(data_kind.removesuffix("s"), encoder or "gin")
     start = InitialEncoder(model) if checkpoint == "none" else InitialEncoder.from_checkpoint(Path(checkpoint))
+    defaults = replace(defaults, pooling=start.pooling)
+    finetune_options = replace(defaults, **{name: value for name, value in options.items() if value is not None})
     data: LabeledGraphs
     if tu is not None:
         data = graphs = read_tu(tu)

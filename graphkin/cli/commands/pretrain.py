@@ -63,10 +63,10 @@ _NO_BF16 = (
 @option("--strategy", type=click.Choice(STRATEGIES), required=True, panel="Training", help="Pre-training strategy.")
 @option(
     "--encoder",
-    type=click.Choice(ENCODERS),
+    metavar="NAME",
     default="gin",
     panel="Training",
-    help="Encoder, with 5 layers of width 300 (nodes: 64).",
+    help=f"Encoder: {', '.join(ENCODERS)}, or one of an installed package. 5 layers of width 300 (nodes: 64).",
 )
 @option(
     "--preset",

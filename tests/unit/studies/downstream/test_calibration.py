@@ -12,7 +12,7 @@ from graphkin.trainer.downstream import embed
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.model.batch import Assembler, Batch
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoders import ConvolutionalEncoder
 from studies.downstream.calibration import calibrate
 
 
@@ -27,13 +27,13 @@ def everyone(molecules: Corpus) -> Batch:
 
 
 @pytest.fixture(params=["gin", "gcn", "sage"])
-def encoder(request: pytest.FixtureRequest) -> Encoder:
+def encoder(request: pytest.FixtureRequest) -> ConvolutionalEncoder:
     torch.manual_seed(3)
-    return Encoder(request.param, layers=3, width=12).double()
+    return ConvolutionalEncoder(request.param, layers=3, width=12).double()
 
 
 def test_statistics_are_the_moments_of_the_inputs_of_each_layer(
-    encoder: Encoder, molecules: Corpus, everyone: Batch, monkeypatch: pytest.MonkeyPatch
+    encoder: ConvolutionalEncoder, molecules: Corpus, everyone: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embed, "_BATCH_ATOMS", 100)  # many batches
     calibrate(encoder, molecules)
@@ -48,7 +48,9 @@ def test_statistics_are_the_moments_of_the_inputs_of_each_layer(
         assert_close(norm.running_var, values.var(0), rtol=1e-9, atol=1e-12)
 
 
-def test_evaluation_equals_training_on_the_whole_batch(encoder: Encoder, molecules: Corpus, everyone: Batch) -> None:
+def test_evaluation_equals_training_on_the_whole_batch(
+    encoder: ConvolutionalEncoder, molecules: Corpus, everyone: Batch
+) -> None:
     """The variance differs: over n atoms, the one of training is (n - 1) / n of the calibrated one."""
     expected = deepcopy(encoder).train()(everyone)
     calibrate(encoder, molecules)

@@ -13,7 +13,8 @@ from graphkin.trainer.downstream.embedding_file import Block, NpyFile, ParquetFi
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.model.batch import Assembler
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoder import Encoder
+from graphkin.trainer.model.encoders import ConvolutionalEncoder
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def molecules(nci_smiles: list[str]) -> Corpus:
 @pytest.fixture
 def encoder() -> Encoder:
     torch.manual_seed(0)
-    return Encoder("gin", layers=2, width=8, dropout=0.5)
+    return ConvolutionalEncoder("gin", layers=2, width=8, dropout=0.5)
 
 
 def test_each_row_is_the_mean_of_its_atoms_made_a_unit_vector(molecules: Corpus, encoder: Encoder) -> None:

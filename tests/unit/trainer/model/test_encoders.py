@@ -9,7 +9,8 @@ from torch import Tensor
 
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.model.batch import Assembler, Batch
-from graphkin.trainer.model.encoders import Encoder, graph_mean
+from graphkin.trainer.model.encoder import graph_mean
+from graphkin.trainer.model.encoders import ConvolutionalEncoder
 from graphkin.trainer.model.norm import frozen_statistics
 from graphkin.trainer.strategy import ENCODERS
 from graphkin.trainer.strategy import Encoder as Kind
@@ -22,15 +23,15 @@ def batch(random_corpus: Callable[..., Corpus]) -> Batch:
     return Assembler(random_corpus(SIZES, extra=3)).batch(np.array([4, 0, 5, 2, 2, 7, 1, 6, 3]))
 
 
-def encoder(kind: Kind, dropout: float = 0.0) -> Encoder:
+def encoder(kind: Kind, dropout: float = 0.0) -> ConvolutionalEncoder:
     torch.manual_seed(5)
-    made = Encoder(kind, layers=3, width=8, dropout=dropout).double()
+    made = ConvolutionalEncoder(kind, layers=3, width=8, dropout=dropout).double()
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter)  # away from the zeros and ones that hide mistakes
     return made
 
 
-def reference(model: Encoder, kind: Kind, batch: Batch) -> tuple[Tensor, Tensor]:
+def reference(model: ConvolutionalEncoder, kind: Kind, batch: Batch) -> tuple[Tensor, Tensor]:
     """Atom and graph vectors in training mode, dropout 0."""
     named = dict(model.named_parameters())
     atoms = batch.atoms
@@ -85,7 +86,7 @@ def test_vectors_and_gradients_are_those_of_the_dense_reference(kind: Kind, batc
 
 @pytest.mark.parametrize(("kind", "parameters"), [("gin", 1_857_900), ("gcn", 504_900), ("sage", 504_900)])
 def test_each_encoder_has_its_number_of_parameters(kind: Kind, parameters: int) -> None:
-    assert sum(parameter.numel() for parameter in Encoder(kind).parameters()) == parameters
+    assert sum(parameter.numel() for parameter in ConvolutionalEncoder(kind).parameters()) == parameters
 
 
 @pytest.mark.parametrize("kind", ENCODERS)

@@ -10,7 +10,7 @@ from graphkin.protocol.errors import Conflict
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.eigenvectors import laplacian_eigenvectors
 from graphkin.trainer.model.batch import Assembler, Batch
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoders import ConvolutionalEncoder
 from graphkin.trainer.model.inputs import AtomInputs, NodeInputs
 
 
@@ -83,7 +83,7 @@ def test_inputs_of_nodes_by_hand(batch: Batch) -> None:
 
 def test_published_node_encoder_has_its_number_of_parameters() -> None:
     """Five layers of width 64 on 32 eigenvectors, 16 numbers for one of 513 degrees, and a flag."""
-    made = Encoder("gin", 5, 64, inputs=NodeInputs(64, 32, 16, 512))
+    made = ConvolutionalEncoder("gin", 5, 64, inputs=NodeInputs(64, 32, 16, 512))
     layer = (6 + 3) * 64 + (64 * 128 + 128) + (128 * 64 + 64) + 2 * 64
     assert sum(each.numel() for each in made.parameters()) == 513 * 16 + (49 * 64 + 64) + 5 * layer
     assert made.width == 64
@@ -91,7 +91,7 @@ def test_published_node_encoder_has_its_number_of_parameters() -> None:
 
 def test_moving_the_centre_changes_the_output(batch: Batch, around: Corpus) -> None:
     torch.manual_seed(0)
-    made = Encoder("gin", 2, 8, inputs=NodeInputs(8, 32, 4, 16)).eval()
+    made = ConvolutionalEncoder("gin", 2, 8, inputs=NodeInputs(8, 32, 4, 16)).eval()
     assert around.eigenvectors is not None
     moved = Corpus("x", **{**around.columns, "centre": np.zeros(5, np.uint8)})
     vectors, others = made.graphs(batch), made.graphs(Assembler(moved).batch(np.array(IDS)))

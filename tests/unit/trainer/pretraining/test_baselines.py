@@ -12,7 +12,8 @@ from torch import Tensor
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.model.batch import Assembler, Batch
-from graphkin.trainer.model.encoders import Encoder
+from graphkin.trainer.model.encoder import Encoder
+from graphkin.trainer.model.encoders import ConvolutionalEncoder, GraphSAGE
 from graphkin.trainer.pretraining.baselines import baseline
 from graphkin.trainer.pretraining.config import Context, Model, Task
 from graphkin.trainer.pretraining.context import ContextPrediction, Rings, distances
@@ -43,7 +44,7 @@ def draw(ids: np.ndarray = IDS) -> Draw:
 
 def objective(task: Task, encoder: str = "gin") -> Objective:
     torch.manual_seed(0)
-    return baseline(Model(encoder, layers=2, width=12), task).double()  # type: ignore[arg-type]
+    return baseline(Model(encoder, layers=2, width=12), task).double()
 
 
 def losses(made: Objective, many: Assembler, ids: np.ndarray = IDS, seed: int = 9) -> dict[str, Tensor]:
@@ -142,6 +143,7 @@ def test_contexts_are_told_by_their_centres(many: Assembler, encoder: str, conte
     """Subgraphs by NetworkX, as sets of atoms by distance; each one a graph that is featurised and encoded anew."""
     made = objective(Task("context-pred", context), encoder)
     assert isinstance(made, ContextPrediction)
+    assert isinstance(made.context_encoder, ConvolutionalEncoder)
     assert len(made.context_encoder.convolutions) == context.layers
     substructures, contexts, centres, overlaps = [], [], [], []
     uniform = torch.rand(len(IDS), dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).tolist()
@@ -257,4 +259,5 @@ def test_graphs_without_bonds_have_nothing_to_tell() -> None:
 def test_the_encoder_of_contexts_has_its_own_depth_and_the_same_kind() -> None:
     made = objective(TASKS[2], "sage")
     assert isinstance(made, ContextPrediction)
-    assert [type(each) for each in made.context_encoder.convolutions] == [type(made.encoder.convolutions[0])] * 3
+    assert isinstance(made.context_encoder, ConvolutionalEncoder)
+    assert [type(each) for each in made.context_encoder.convolutions] == [GraphSAGE] * 3

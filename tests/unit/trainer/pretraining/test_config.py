@@ -259,4 +259,4 @@ def test_impossible_options_are_refused() -> None:
     with pytest.raises(Conflict, match="molecule or graph or node"):
         PretrainConfig.from_strategy("hgc-fo", kind="word")
     with pytest.raises(InvalidInput, match="gin, gcn, sage"):
-        Model("gat")  # type: ignore[arg-type]
+        Model("gat")

@@ -1,0 +1,92 @@
+"""Names of encoders: the built-in ones, and those of installed packages (docs/develop/extending.md).
+
+A package adds an encoder by an entry point of the group `graphkin.encoders`: the name, and the class or function that
+`pretraining.objective.make_encoder` calls. Names are looked up without importing a package.
+"""
+
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple
+
+from graphkin.protocol.errors import InvalidInput, suggest
+from graphkin.trainer.strategy import ENCODERS
+
+GROUP = "graphkin.encoders"
+"""Entry point group in which a package registers encoders. Built-in names cannot be replaced."""
+
+
+class Package(NamedTuple):
+    """The package that provides an encoder.
+
+    Attributes:
+        distribution: Name under which it is installed.
+        version: Its version.
+    """
+
+    distribution: str
+    version: str
+
+
+def require_encoder(name: str) -> None:
+    """Check that an encoder of this name is built in or installed.
+
+    Raises:
+        InvalidInput: There is none.
+    """
+    if name in ENCODERS:
+        return
+    installed = _installed()
+    if name not in installed:
+        raise InvalidInput(
+            "there is no encoder of this name",
+            given=name,
+            expected=f"{', '.join(ENCODERS)}; from installed packages: {', '.join(sorted(installed)) or 'none'}",
+            hint=suggest(
+                name,
+                [*ENCODERS, *installed],
+                f"install the package of the encoder, which registers it as an entry point of the group {GROUP}",
+            ),
+        )
+
+
+def encoder_package(name: str) -> Package | None:
+    """Return the installed package that provides an encoder; None for a built-in or unknown one."""
+    entry = None if name in ENCODERS else _installed().get(name)
+    return None if entry is None else _package(entry)
+
+
+def package_record(name: str) -> dict[str, Any]:
+    """Return the entry of a run's description that names the package of its encoder; empty for a built-in one."""
+    package = encoder_package(name)
+    return {} if package is None else {"package": package._asdict()}
+
+
+def load_factory(name: str) -> Callable[..., object]:
+    """Import the class or function that an installed package registers under a name.
+
+    Raises:
+        InvalidInput: There is no encoder of this name, or it cannot be imported.
+    """
+    require_encoder(name)
+    entry = _installed()[name]
+    try:
+        factory: Callable[..., object] = entry.load()
+    except (ImportError, AttributeError) as error:
+        package = _package(entry)
+        raise InvalidInput(
+            f"the encoder {name} cannot be imported: {error}",
+            given=f"{entry.value}, of the package {package.distribution} {package.version}",
+            expected="a module that can be imported, with this class or function",
+            hint=f"update or reinstall the package {package.distribution}",
+        ) from error
+    return factory
+
+
+def _installed() -> dict[str, EntryPoint]:
+    """Return the entry points of installed encoders by name."""
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def _package(entry: EntryPoint) -> Package:
+    assert entry.dist is not None, "entry_points() sets the distribution"
+    return Package(entry.dist.name, entry.dist.version)
