@@ -23,7 +23,12 @@ class Hits:
     total: int | None = None
 
     def best(self, limit: int, total: int | None = None) -> "Hits":
-        """Return the `limit` most similar hits, ordered by similarity (descending), then id."""
+        """Return the `limit` most similar hits, ordered by similarity (descending), then id.
+
+        Args:
+            limit: Maximum number of hits.
+            total: The attribute `total` of the result.
+        """
         ids, similarity = self.ids, self.similarity
         if len(ids) > limit:
             candidates = similarity >= np.partition(similarity, len(ids) - limit)[len(ids) - limit]

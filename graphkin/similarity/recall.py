@@ -59,8 +59,8 @@ def measure_recall(
         generation: The generation to measure.
         rule: A candidate rule, or None for the stored edges.
         sample: Number of items to sample.
-        threshold: Lowest similarity of a pair, by default the threshold τ of the generation. It must be at least τ for
-            the stored edges, and above 0 for a rule.
+        threshold: Lowest similarity of a pair, by default the threshold τ of the generation. Only for a rule can it be
+            below τ, but it must be above 0 then.
         seed: Seed of the sample.
         device: Where the sampled items are compared with all others.
 

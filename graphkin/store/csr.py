@@ -252,7 +252,7 @@ def edges_flaw(edges: Edges, nodes: int) -> str | None:
 def edge_blocks(graph: Graph, threshold: np.float32) -> Iterator[Edges]:
     """Iterate over the edges with similarity ≥ threshold, each once, ordered by source, then target.
 
-    A block has about a million directed edges.
+    A block has the edges of consecutive CSR rows with about a million entries, which include both directions.
     """
     row = 0
     while row < graph.nodes:

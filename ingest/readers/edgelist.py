@@ -16,7 +16,7 @@ Fault = tuple[int, str, str]
 """A line that is not an edge: its number, counted from 1, its text, and the reason."""
 
 NO_EDGE = "is no edge, `source target [weight]`"
-"""Beginning of the reason of a line with other columns."""
+"""Beginning of the reason for a line that has other columns than an edge, or whose weight is not a number."""
 
 _BLOCK = 1 << 22  # bytes
 _NEWLINE, _SPACES = 10, (9, 11, 12, 13, 32)

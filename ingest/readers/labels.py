@@ -81,5 +81,5 @@ def _label_rows(
         for line, node, label in zip(
             block.line.tolist(), block.source.to_pylist(), block.target.to_pylist(), strict=True
         ):
-            if not (line == 1 and node == "node"):
+            if not (line == 1 and node == "node"):  # such a line is a header
                 yield line, node, label

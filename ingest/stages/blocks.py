@@ -77,8 +77,8 @@ def gather(parts: int, job: Job, number: int) -> dict[str, Any]:
 def plan(reports: list[dict[str, Any]], threshold: float, columns: int) -> list[tuple[int, list[int]]]:
     """Plan the tasks that compare all pairs of blocks whose popcounts allow a similarity ≥ the threshold.
 
-    Each task compares one block with some blocks before it in the order, and possibly with itself. So the bit-sliced
-    planes of the block are built only once. The rows are the blocks with fewer set bits, which is faster.
+    Each task compares one block with some blocks before it in the order, and possibly with itself. So a task builds the
+    bit-sliced planes of only one block. The rows are the blocks with fewer set bits, which is faster.
 
     Args:
         reports: Results of `gather`, by block.
