@@ -142,8 +142,9 @@ def _sali(similarity: Float32, difference: Float64) -> Float64:
 def cliffs_table(pairs: Cliffs, manifest: Manifest, property: str, items_of: Callable[[Int32], pa.Table]) -> pa.Table:
     """Return a table with one row per pair.
 
-    Its columns are a, b, similarity, difference and sali, and for each of the two items its structure, names, property
-    and, if the property has censored numbers, qualifier. The names of the latter end with _a and _b.
+    Its columns are a, b, similarity, difference and sali. Then follow the structure, the names, the property and, if
+    the property has censored numbers, the qualifier: first those of item a, whose column names end with _a, then those
+    of item b, whose column names end with _b.
 
     Args:
         pairs: The pairs.

@@ -33,7 +33,7 @@ class Hop:
 def similarity_by_hop(
     generation: Generation, search: Search, min_similarity: float | None, targets: int, max_hops: int, seed: int = 0
 ) -> list[Hop]:
-    """Compare random targets with at most 50 random items at each distance.
+    """Compare random items, the targets, with at most 50 random items at each distance from them.
 
     The distance of two items is the number of edges of a shortest path between them. Distances without items are left
     out.

@@ -373,6 +373,7 @@ class OpenCollection:
         return self._near(request)
 
     def _near(self, request: QueryFields) -> SimilarItems | None:
+        """Return the items similar to the structure of a query, or None if the query has no structure."""
         similar = request.similar
         if similar is None:
             return None

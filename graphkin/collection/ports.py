@@ -48,7 +48,7 @@ class SubstructureMatcher(Protocol):
 
 
 class Builder(Protocol):
-    """A builder of expensive results that are cached for later requests."""
+    """A builder of results that take seconds or minutes. Clusters and layouts are cached on disk."""
 
     def clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
         """Return the clusters of all items. `threshold` is a result of `resolve_threshold`."""

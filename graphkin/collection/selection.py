@@ -147,7 +147,7 @@ class ListedItems:
 
 
 class Selector:
-    """A cached selection of items of one generation. Threads may share a selector."""
+    """Selector of items of one generation, with a cache of its results. Threads may share a selector."""
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
@@ -180,8 +180,8 @@ class Selector:
             name: The prefix of a name that items must have.
             source: The items to select from. By default all items.
             sort: The order. By default that of the source, or by id without a source. Ties are ordered by id.
-            matches: The matches of a substructure that items must contain. All items that meet the other conditions
-                have been matched.
+            matches: The matches of a substructure that items must contain. The caller has matched at least the items
+                that meet the other conditions.
 
         Raises:
             InvalidInput: A property or the column of `sort` does not exist. The error lists the existing ones.
@@ -211,7 +211,10 @@ class Selector:
         filters: Sequence[Filter] = (),
         matches: SubstructureMatches | None = None,
     ) -> Hits:
-        """Return the most similar of the items that pass all filters and contain a substructure, as in `select`."""
+        """Return the `limit` most similar items among those that pass all filters and contain a substructure.
+
+        `filters` and `matches` are those of `select`.
+        """
         if not filters and matches is None:
             return search.search(query, min_similarity, limit)
         return search.search_among(self.select(filters, matches=matches).ids, query, min_similarity, limit)
@@ -227,7 +230,7 @@ class Selector:
     ) -> Neighbors:
         """Return the stored neighbors of an item that pass all filters and contain a substructure.
 
-        All neighbors have been matched if `matches` is present.
+        If `matches` is set, the caller has matched at least all stored neighbors with this similarity.
         """
         if not filters and matches is None:
             return self._generation.neighbors(id, min_similarity, offset, limit)

@@ -28,25 +28,25 @@ def read_structure(recipe: Recipe, **structure: str | None) -> Query:
         Conflict: The kind of the collection does not support the notation.
     """
     kind = kind_of_recipe(recipe)
-    texts = [(text, writing) for writing, text in structure.items() if text is not None]
+    texts = [(text, notation) for notation, text in structure.items() if text is not None]
     if len(texts) != 1:
         raise InvalidInput(
             "a query structure must be written in exactly one notation",
-            given=", ".join(writing for _, writing in texts) or "none",
+            given=", ".join(notation for _, notation in texts) or "none",
             expected=f"exactly one of {', '.join([*kind.notations, 'structure'])}",
             hint="keep one notation and leave the others out" if texts else f"write it as {kind.notations[0]}",
         )
-    ((text, writing),) = texts
-    if writing == "structure":
-        writing = kind.notations[0]
-    if writing not in kind.notations:
+    ((text, notation),) = texts
+    if notation == "structure":
+        notation = kind.notations[0]
+    if notation not in kind.notations:
         raise Conflict(
             f"a collection of {kind.plural} has no structures in this notation",
-            given=writing,
+            given=notation,
             expected=f"one of {', '.join(kind.notations)}",
             hint=f"write the structure as {kind.notations[0]}",
         )
-    return kind.read(recipe, text, writing)
+    return kind.read(recipe, text, notation)
 
 
 def add_name_hint(generation: Generation, error: InvalidInput) -> None:
@@ -77,8 +77,8 @@ def pattern_arguments(substructure: str | Substructure) -> tuple[str, str]:
     """Return the text and the notation of a substructure, which are the arguments of `Kind.pattern`."""
     if isinstance(substructure, str):
         return substructure, "smarts"
-    ((writing, text),) = substructure.by_notation().items()
-    return text, writing
+    ((notation, text),) = substructure.by_notation().items()
+    return text, notation
 
 
 def require_single_id(
@@ -89,7 +89,7 @@ def require_single_id(
     name: str | None = None,
     similar_names: Sequence[str] = (),
 ) -> int:
-    """Return the id of the only item that a request can mean.
+    """Return the id of the item that a request names, if exactly one item matches.
 
     Args:
         ids: The ids of all matching items.

@@ -30,7 +30,11 @@ class SubstructureMatches:
         return self._is_matched.nbytes + self._has_substructure.nbytes
 
     def unmatched_parts(self, ids: Int32) -> dict[int, list[Int32]]:
-        """Return the items that have not been matched, in parts of at most 1,024, by block of `Substructures`."""
+        """Return the items that have not been matched, in parts of at most 1,024 ids.
+
+        Returns:
+            The parts, (n,) int32 each, by the number of the block (`similarity.kind.BLOCK`) in which their items lie.
+        """
         rest = np.unique(ids[~self._is_matched[ids]])
         blocks = rest // BLOCK
         return {block: [*_parts(rest[blocks == block])] for block in np.unique(blocks).tolist()}

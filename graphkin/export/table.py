@@ -117,7 +117,6 @@ class ItemTable:
 
         A batch is two lists: the columns of `titles`, and the stored columns of `properties`.
         """
-
         stored, properties = [*filter(self._includes, self._stored_titles)], self.properties
         for batch in self._read([*stored, *(column.source.stored for column in properties)]):
             columns = [batch[title] for title in stored]
@@ -147,7 +146,6 @@ class ItemTable:
 
 def text(value: Any) -> str:
     """Return a value as text. Strings are unchanged, numbers are written as in JSON, lists are joined by `; `."""
-
     if isinstance(value, list):
         return "; ".join(value)
     return value if isinstance(value, str) else _JSON.encode(value)

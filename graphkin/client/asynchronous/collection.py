@@ -66,8 +66,8 @@ class AsyncCollection:
 
     Consistency:
         All methods read the same generation, even after another one is published. If the generation has been deleted,
-        they raise `Deleted`. If a response is of another generation, for example because a proxy caches responses, they
-        raise `GenerationChanged`.
+        they raise `Deleted`. If a response belongs to another generation, for example because a proxy caches responses,
+        they raise `GenerationChanged`.
 
     Similarity thresholds:
         In methods that read stored edges, `min_similarity` ranges from the stored threshold, which is the default, to
@@ -118,7 +118,7 @@ class AsyncCollection:
 
         Args:
             smiles: SMILES of a molecule, which is standardized like the collection.
-            name: A name. Names that differ in case match, too.
+            name: A name. If no item has exactly this name, the comparison ignores case.
             inchikey: InChIKey of a molecule, if the recipe computes InChIKeys.
 
         Yields:
@@ -136,7 +136,8 @@ class AsyncCollection:
         """Iterate over the records that the ingest rejected, in input order.
 
         Args:
-            rerun: Return the rejected records of the latest run that gave this generation again.
+            rerun: Whether to return the rejected records of the latest run that reproduced this generation, instead of
+                those of the run that published it.
 
         Yields:
             Rejected records, with the source, the line, the input and the reason.
@@ -329,7 +330,7 @@ class AsyncCollection:
 
         Raises:
             NotFound: There is no item with this id.
-            InvalidInput: `min_similarity` is below the stored threshold, or a filter names no property.
+            InvalidInput: `min_similarity` is below the stored threshold, or the property of a filter does not exist.
         """
         filters_json = None if filters is None else json.dumps([*filters])
         pattern = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
@@ -472,8 +473,9 @@ class AsyncCollection:
     ) -> CliffsPage:
         """Return activity cliffs as one page: pairs of stored neighbors that differ in a numeric property.
 
-        `total` of the page is the number of all pairs. `identical` is the number of pairs that were excluded because
-        their fingerprints are identical; `min_similarity=1, exclude_identical=False` returns only such pairs.
+        `total` of the page is the number of all pairs. `identical` is the number of pairs with identical fingerprints
+        that differ in the property, even if they are excluded; `min_similarity=1, exclude_identical=False` returns only
+        these pairs.
 
         Args:
             property: Name of a numeric property, as in exports.
@@ -488,8 +490,8 @@ class AsyncCollection:
             limit: Maximum number of pairs; default: all, up to 100,000.
 
         Returns:
-            A page with `pairs`, the `items` of all pairs, `total`, `identical`, and whether pairs were `truncated` by
-            the top-k limit.
+            A page with `pairs`, the `items` of all pairs, `total`, `identical`, and `truncated`, the number of pairs
+            that the collection lacks because of its top-k limit, None if they were not counted.
 
         Raises:
             InvalidInput: The property does not exist or is not numeric. The error lists the numeric properties.
@@ -557,7 +559,7 @@ class AsyncCollection:
             method: "butina" clusters by Taylor and Butina's algorithm at a threshold. "scaffold" groups molecules by
                 Bemis-Murcko scaffold. "single" is single linkage in the stored similarity graph.
             threshold: Similarity threshold. The default is 0.7 for "butina". For "single" it is the smallest threshold
-                at which the largest cluster holds at most a tenth of all items, or 10 items.
+                at which the largest cluster holds at most a tenth of all items, or at most 10 items if that is more.
             property: A numeric property whose range is returned for each cluster.
             limit: Maximum number of clusters; default: all.
 
@@ -647,7 +649,6 @@ class AsyncCollection:
             NotFound: There is no such cluster.
             Conflict: The items are not molecules.
         """
-
         return await self._reader.get(McsReply, f"clusters/{id}/mcs", {"method": method, "threshold": threshold})
 
     async def mcs_depiction(
@@ -861,10 +862,10 @@ class AsyncCollection:
             A table with these columns:
 
             - anchor int32
-            - count uint16: number of positives
+            - count uint16: number of positives, which is k, or 0 if the anchor is isolated
             - isolated bool: whether the anchor has no neighbors
             - positives: list of k int32; all are -1 if the anchor is isolated
-            - visits: list of k uint16
+            - visits: list of k uint16, the visits of each positive by random walks; all are 0 without walks
 
         Raises:
             GenerationChanged: The remaining rows come from other samples than the first ones.
@@ -930,8 +931,9 @@ class AsyncCollection:
     async def table(self, columns: Sequence[str] | None = None, *, start: int = 0, stop: int | None = None) -> pa.Table:
         """Return items as a table, one row per item in id order.
 
-        The columns are id, smiles (for graphs: structure, the nodes and edges as JSON), names, and one per property.
-        Numeric properties are float64. If the connection breaks, the missing rows are requested again.
+        The columns are id, smiles (for graphs: structure, the nodes and edges as JSON), names, inchikey if the recipe
+        computes it, and one per property. Numeric properties are float64. If the connection breaks, the missing rows
+        are requested again.
 
         Args:
             columns: Columns to return in addition to `id`; default: all.
@@ -1018,7 +1020,8 @@ class AsyncCollection:
             ids: Ids of at most 10,000 items.
             query: Arguments of `query`, as a mapping. All items that meet the conditions are exported.
             min_similarity: Lowest similarity of an edge; default: all edges.
-            query_smiles: SMILES of a structure. The export gets the similarity of each item to it.
+            query_smiles: SMILES of a structure. The export gets the similarity of each item to it. It requires `ids` or
+                `query`.
 
         Raises:
             InvalidInput: The format does not exist for this content, or the items cannot be selected in this way.
@@ -1079,6 +1082,5 @@ class AsyncCollection:
         Raises:
             Conflict: The items are not nodes.
         """
-
         query = {"what": "links", "format": "arrow", "start": start, "stop": stop}
         return await self._reader.table("export", query)

@@ -64,7 +64,7 @@ class Connection:
             timeout=_TIMEOUT,
         )
         self._has_answered = False  # whether a server of a compatible version has ever answered
-        self._is_verified = False  # whether it has, and the connection has not been lost since
+        self._is_verified = False  # whether the version was checked since the connection was last lost
         self._cancellation = Cancellation()
         self._retrying = Retrying(
             retry=retry_if_exception(self._is_retryable),
@@ -109,7 +109,7 @@ class Connection:
                         f"the client repeated this request for up to {self._retry_seconds:g} seconds (retry_seconds)"
                     )
                 raise
-        raise self._closed_error()
+        raise self._closed_error()  # Closing the connection has canceled the scope.
 
     @contextmanager
     def stream(

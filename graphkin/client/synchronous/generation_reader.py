@@ -56,7 +56,7 @@ def _drop_none(fields: Parameters) -> Parameters:
 class GenerationReader:
     """Reads one generation of a collection.
 
-    Every request names the generation. A response that is of another one raises `GenerationChanged`.
+    Every request names the generation. A response that belongs to another generation raises `GenerationChanged`.
 
     The argument `path` of each method is relative to the URL path of the collection.
 
@@ -182,7 +182,6 @@ class GenerationReader:
 
     def _pin(self, query: Parameters) -> Parameters:
         """Add the id of this generation to the query parameters."""
-
         return {**query, "generation": self._generation}
 
     def _require_generation(self, reply: httpx.Response) -> None:

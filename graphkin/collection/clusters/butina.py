@@ -24,9 +24,9 @@ def butina_clusters(
     """Cluster all items by the algorithm of Taylor and Butina.
 
     The item with the most neighbors and its neighbors form the first cluster. The next clusters are formed in the same
-    way from the items that remain. Neighbors are all items with similarity ≥ `threshold`, whatever the threshold and
-    top-k limit of the similarity graph. They are counted once, before the first cluster. Ties are broken by the content
-    of items, so the order of the input does not matter.
+    way from the items that remain. Neighbors are all items with similarity ≥ `threshold`. All pairs
+    are compared, so the threshold and the top-k limit of the similarity graph do not matter. They are counted once,
+    before the first cluster. Ties are broken by the content of items, so the order of the input does not matter.
 
     Args:
         generation: The generation.

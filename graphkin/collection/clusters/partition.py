@@ -72,7 +72,7 @@ class Clusters(NamedTuple):
         return np.diff(self.starts)
 
     def members(self, cluster: int) -> Int32:
-        """Return the members of a cluster, counted from 0: its center, then the other members by id.
+        """Return the members of a cluster: its center, then the other members by id. The first cluster is number 0.
 
         Raises:
             NotFound: There is no such cluster.
