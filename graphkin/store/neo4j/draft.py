@@ -176,7 +176,7 @@ class Neo4jDraft(Draft):
         return bool(rows) and rows[0]["graph"] == self._graph
 
     def discard(self) -> None:
-        if self._lease.release() and self._lease.renew():  # otherwise it is published, perhaps unconfirmed, or taken over
+        if self._lease.release() and self._lease.renew():  # otherwise it is published or taken over
             delete_graph(self._connection, self._label, self._graph)
             self._connection.run(cypher.END_DRAFT, collection=self._collection, graph=self._graph)
 
