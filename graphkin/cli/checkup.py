@@ -33,7 +33,7 @@ class Finding(NamedTuple):
 
     Attributes:
         about: The subject of the check.
-        state: "ok", "note" if something could be improved, or "wrong".
+        state: "ok", "note" for a possible improvement, or "wrong" for a problem.
         said: The result in a few words.
         hint: An action that the user can take, or None.
     """
@@ -70,7 +70,7 @@ def _version(package: str) -> str | None:
 
 
 def _check_cache(folder: Path) -> Finding:
-    """Check that the cache folder can be written, and the free space on its disk."""
+    """Check that the cache folder can be written, and that its disk has free space."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -83,7 +83,7 @@ def _check_cache(folder: Path) -> Finding:
 
 
 def _check_disk(about: str, folder: Path, message: str) -> Finding:
-    """Check the free space on the disk of a folder."""
+    """Check that the disk of a folder has at least `_MIN_FREE` free bytes."""
     free = shutil.disk_usage(folder).free
     is_full = free < _MIN_FREE
     hint = "free space on this disk: what finds none publishes nothing" if is_full else None

@@ -64,8 +64,8 @@ def resolve_config(
 ) -> "PretrainConfig":
     """Return the configuration of a training run.
 
-    The strategy, the preset and the defaults of the options give a first configuration. Then its settings are
-    overridden, in this order: by the file, by options on the command line, and by --set.
+    The strategy, the preset and the options, with their defaults, give a first configuration. Then the settings of the
+    file override it, then again the options that are on the command line, and then --set.
 
     Args:
         kind: Kind of the items.
@@ -81,7 +81,7 @@ def resolve_config(
 
     config = PretrainConfig.from_strategy(kind=kind, model=Model.from_kind(kind, encoder), **options)
     if file is None and not assignments:
-        return config  # without settings.py, because it needs pydantic, which may not be installed for offline training
+        return config  # The import below needs pydantic, which offline training may lack.
     from graphkin.trainer.pretraining.settings import assigned, changed, read_settings
 
     overrides = [] if file is None else [*read_settings(file), *_typed_settings({"encoder": encoder, **options})]
@@ -89,7 +89,7 @@ def resolve_config(
 
 
 def _typed_settings(options: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return the settings of the options that are on the command line, and so override the file."""
+    """Return the names and values of the settings whose options are on the command line. They override the file."""
     source = click.get_current_context().get_parameter_source
     typed = {name: value for name, value in options.items() if source(name) is ParameterSource.COMMANDLINE}
     return [(setting, typed[name]) for name, setting in _SETTINGS.items() if name in typed]

@@ -43,10 +43,10 @@ class FileSearch:
         measure: The similarity measure; None for the collection's own.
         min_similarity: Smallest similarity of a hit.
         limit: Maximum number of hits per structure.
-        device: Where structures and items are compared.
+        device: Processor that compares structures with items.
         structures: Number of structures so far.
         with_hits: Number of structures with at least one hit.
-        stored_items: Number of structures that an item of the collection has.
+        stored_items: Number of structures that equal the structure of an item.
         unreadable: Number of structures that could not be read.
     """
 
@@ -96,6 +96,7 @@ class FileSearch:
             yield pa.Table.from_batches(block)
 
     def _structure(self, text: pa.Scalar, fault: pa.Scalar) -> StructureText | Unreadable:
+        """Return the text of a record by the notation of the file, or the error with the reason why it is rejected."""
         return InvalidInput(fault.as_py()) if fault.is_valid else {self.source.notation: text.as_py()}
 
     def _count(self, results: BatchResult) -> None:

@@ -39,14 +39,14 @@ SECTIONS = (
 _FIRST, _LAST = ("url", "store_location", "collection", "generation"), ("as_json",)
 """Names of the parameters that come first or last in their group."""
 
-_LONGEST_METAVAR = 28  # characters of the accepted values of an option that stand next to its name
+_LONGEST_METAVAR = 28  # maximum length of the accepted values that the help shows next to the name of an option
 
 _AMERICAN = {"standardise": "standardize", "centre": "center"}
-"""Spellings of options and values that the command line accepts, and those that it shows."""
+"""American spellings, which the help shows, by the British spelling that the command line also accepts."""
 
 
 def american(token: str) -> str:
-    """Return the American spelling of an option or a value. Others are returned as they are."""
+    """Return the American spelling of an option or a value. A word without another spelling is returned unchanged."""
     return _AMERICAN.get(token, token)
 
 
@@ -84,7 +84,7 @@ class Example(NamedTuple):
 
 
 class Option(RichOption):
-    """An option in a group of options, `panel`. Numbers are shown as N and X."""
+    """An option in a group of options, `panel`. The help shows an integer value as N and other numbers as X."""
 
     def make_metavar(self, ctx: click.Context) -> str:
         if self.metavar is None and self.nargs == 1:
@@ -121,7 +121,7 @@ class Option(RichOption):
 
 
 class _WithExamples(click.Command):
-    """The part that commands and groups share: examples and the look of the help.
+    """Base class of commands and groups: their examples and the look of their help.
 
     Attributes:
         examples: The examples that the help shows, the most common one first.
@@ -246,7 +246,10 @@ def _write_examples(examples: Sequence[Example], formatter: "RichHelpFormatter")
 
 
 def _fold(line: str, width: int) -> list[str]:
-    """Return a command line in parts of at most `width` characters, cut before options, with \\ at their ends."""
+    """Break a command line before its options into lines of at most `width` characters.
+
+    All lines but the last end with a backslash, so that a shell reads them as one command.
+    """
     first, *options = re.split(r" (?=--)", line)
     lines = [f"  {first}"]
     for word in options:

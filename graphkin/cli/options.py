@@ -200,7 +200,7 @@ def substructure(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def table_columns(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that tell how to read tables of molecules.
+    """Add the options for the columns and the delimiter of tables of molecules.
 
     The command gets one mapping, `table_options`, with arguments of `ReadOptions`.
     """
@@ -307,7 +307,7 @@ def ingest_target(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
         target = {name: arguments.pop(name) for name in _TARGET_OPTIONS}
-        # With --lake, a store is where the lake is loaded. The environment variable only names the default store.
+        # With --lake, --store means that the lake is loaded into this store. GRAPHKIN_STORE alone does not mean that.
         if target["lake"] is not None and not is_on_command_line("store_location"):
             target["store_location"] = None
         require_engine_options(target["engine"], arguments["run_options"]["workers"], target["master"])
@@ -347,7 +347,7 @@ def require_engine_options(engine: str, workers: int | None, master: str | None)
 
 
 def _require_target(store_location: str | None, lake: str | None, engine: str) -> None:
-    """Raise `InvalidInput` unless a store or a lake is given that the engine can write."""
+    """Raise `InvalidInput` unless --store or --lake is set, and --lake if the engine needs one."""
     if engine != "local" and lake is None:
         raise InvalidInput(
             f"--engine {engine} writes a lake", expected="--lake with a folder or URL", hint="add `--lake URL`"

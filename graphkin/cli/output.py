@@ -62,7 +62,7 @@ def print_json(value: Any) -> None:
 
 
 def print_error(message: str) -> None:
-    """Print an error to standard error. Its names of fields have colors on a terminal."""
+    """Print an error to standard error. On a terminal, the names of its fields (given, expected, hint) are colored."""
     first, *fields = message.split("\n")
     click.echo(f"{_style('error:', 'red')} {first}", err=True)
     for field in fields:
@@ -110,7 +110,7 @@ def short_id(id: str) -> str:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a binary file for writing. It gets its name when the block ends without an error.
+    """Open a binary file for writing. It appears at `path` when the block ends without an error.
 
     "-" is standard output, which is not atomic.
 
@@ -131,7 +131,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield the path of a new folder. It gets its name when the block ends without an error.
+    """Yield the path of a new folder. The folder appears at `path` when the block ends without an error.
 
     Raises:
         InvalidInput: If `path` is a folder that is not empty, or cannot be written.
@@ -155,11 +155,12 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         raise _unwritable("folder", path, error) from error
 
 
-def _unwritable(what: str, path: Path, error: OSError) -> Exception:
+def _unwritable(noun: str, path: Path, error: OSError) -> Exception:
+    """Return the error for a target that cannot be written. `noun` is "file" or "folder"."""
     from graphkin.protocol.errors import InvalidInput
 
     return InvalidInput(
-        f"cannot write the {what}: {error.strerror or error}",
+        f"cannot write the {noun}: {error.strerror or error}",
         given=str(path),
         expected="a path in an existing folder that you may write",
         hint="name another path in --output",
@@ -195,7 +196,7 @@ def summarize(collection: str, manifest: "Manifest") -> str:
 
 
 def print_manifest(manifest: "Manifest", **fields: Any) -> None:
-    """Print the manifest as JSON, without its fragments and with `unchanged` and `fields` in addition."""
+    """Print the manifest as JSON: all fields but `fragments`, and in addition `unchanged` and `fields`."""
     content = manifest.model_dump(mode="json", exclude={"fragments"})
     print_json({**content, "unchanged": manifest.unchanged, **fields})
 
@@ -207,10 +208,15 @@ def note_truncation(manifest: "Manifest") -> None:
 
 
 def report_file(path: Path, as_json: bool, text: str, **fields: Any) -> None:
-    """Report a file that was written: a line of text to standard error, or with --json an object on standard output.
+    """Report a file that was written: a line of text on standard error, or with --json an object on standard output.
 
-    Raises:
-        InvalidInput: If standard output is the file already.
+    The command has called `require_json_apart` before it wrote the file.
+
+    Args:
+        path: The file.
+        as_json: Whether --json is set.
+        text: The line of text.
+        **fields: The fields of the object, in addition to `output`, the path.
     """
     if as_json:
         print_json({"output": str(path), **fields})

@@ -56,7 +56,10 @@ def invalid_value(
 
 
 def unknown_command(group: click.Group, context: click.Context, arguments: list[str]) -> InvalidInput:
-    """Return the error for a command that does not exist. It suggests a command if the name is that of a file."""
+    """Return the error for a command that does not exist.
+
+    If its name is that of a file, the hint is a `graphkin ingest` command that reads the file.
+    """
     name, path = arguments[0], context.command_path
     names = group.list_commands(context)
     kinds = _kinds_of_file(name)
@@ -88,7 +91,7 @@ def _missing(parameter: click.Parameter, path: str, help_hint: str) -> InvalidIn
 
 
 def _kinds_of_file(name: str) -> list[str]:
-    """Return the kinds of items that a file can hold, by its name, as the commands of `graphkin ingest`."""
+    """Return the subcommands of `graphkin ingest` that read files with the suffix of this name."""
     path = Path(name)
     suffix = (path.with_suffix("") if path.suffix in _COMPRESSED else path).suffix[1:].lower()
     if not suffix:
@@ -122,7 +125,7 @@ def _alternatives(choices: Iterable[str]) -> str:
 
 
 def _expected(type: Any) -> str | None:
-    """Return the values that a type of click accepts, or None for types whose message says it."""
+    """Return a description of the values that a type of click accepts; None if the type's own message has one."""
     if isinstance(type, click.types.IntParamType):
         noun = "a whole number"
     elif isinstance(type, click.types.FloatParamType):

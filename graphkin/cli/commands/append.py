@@ -66,7 +66,7 @@ def append(
     """
     from graphkin.ingest import forking
 
-    forking.start_fork_server(forking.MOLECULES)  # it imports modules while this process imports others
+    forking.start_fork_server(forking.MOLECULES)  # The fork server imports modules while this process imports others.
     from graphkin.cli.output import count_records, print_manifest, progress, summarize
     from graphkin.ingest.append import append as run
     from graphkin.ingest.options import IngestOptions

@@ -68,6 +68,7 @@ def cluster(
 
 
 def _tables(reader: "Generation", clusters: "Clusters", columns: list[str]) -> "Iterator[pa.Table]":
+    """Yield the items in blocks, cluster by cluster, with the number of their cluster from 1."""
     import pyarrow as pa
 
     for start in range(0, len(clusters.order), _ROWS):

@@ -65,7 +65,7 @@ def delete(store_location: str, collection: str, generation: str, yes: bool, as_
 
 
 def _confirm_id(store: "Store", entry: "Collection", prefix: str, yes: bool) -> str:
-    """Return the full id of a generation. If only a prefix is given, the user must confirm the deletion.
+    """Return the full id of a generation. If `prefix` is not the full id, the user must confirm the deletion.
 
     Raises:
         InvalidInput: If the prefix is ambiguous, or there is no terminal to confirm on.

@@ -21,7 +21,7 @@ _MAX_EPOCHS = 1_000_000  # epochs per folder
 
 
 class _EpochRange(click.ParamType[range]):
-    """The type of an option for a range of epochs: FIRST:STOP, or a count of epochs from 0."""
+    """The type of an option for a range of epochs: FIRST:STOP without STOP, or STOP alone for epochs from 0."""
 
     name = "range of epochs"
 
@@ -125,8 +125,8 @@ def _write_locally(reader: "Generation", plan: "EpochsPlan") -> "Epochs":
     def sample(missing: list[int]) -> "Iterable[EpochPart]":
         sampler = reader.sampler()
         with progress().stage("epochs", len(missing), "parts") as advance:
-            for task in missing:
-                yield plan.write_part(sampler, task)
+            for number in missing:
+                yield plan.write_part(sampler, number)
                 advance(1)
 
     return write_epochs(plan, sample)

@@ -208,8 +208,7 @@ def _show_rejections(reader: "Generation", rerun_record: "RerunRecord | None", a
 
 
 def _show_records(rejections: "Iterable[dict[str, Any]]") -> None:
-    """Print one line per rejected record: its place, the reason and the first line of its text."""
-
+    """Print one line per rejected record: its source and line, the reason and the first line of its text."""
     has_rejections = False
     for row in rejections:
         has_rejections = True

@@ -13,7 +13,7 @@ from graphkin.protocol.values import Access
 if TYPE_CHECKING:
     from graphkin.protocol.keys import Key
 
-_DAYS = 36_500
+_MAX_DAYS = 36_500  # maximum lifetime of a key, about a hundred years
 _COUNT = click.IntRange(min=1)
 
 
@@ -78,7 +78,7 @@ def keys() -> None:
 )
 @option(
     "--expires",
-    type=click.IntRange(1, _DAYS),
+    type=click.IntRange(1, _MAX_DAYS),
     metavar="DAYS",
     panel="Access",
     help="Days until the key expires. [default: never]",

@@ -65,7 +65,7 @@ def load(
     from graphkin.store import open_store
     from graphkin.store.transfer import copy_generation
 
-    if lake is not None:  # the environment variables name the store and collection for commands without --lake
+    if lake is not None:  # GRAPHKIN_STORE and GRAPHKIN_COLLECTION are defaults for commands without --lake.
         store_location, collection = _typed_value("store_location"), _typed_value("collection")
     with ExitStack() as stack:
         reader = _open_source(stack, store_location, lake, collection, generation)
@@ -81,7 +81,7 @@ def load(
 
 
 def _typed_value(name: str) -> str | None:
-    """Return the value of an option if it is on the command line, not from the environment, else None."""
+    """Return the value of an option that is on the command line; None if it comes from the environment or a default."""
     context = click.get_current_context()
     value: str | None = context.params[name]
     return value if context.get_parameter_source(name) is ParameterSource.COMMANDLINE else None

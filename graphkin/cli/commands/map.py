@@ -80,13 +80,14 @@ def map(
     report_file(output, as_json, f"{reader.size:,} items", generation=reader.id, items=reader.size)
 
 
-def _tables(reader: "Generation", layout: "Map") -> "Iterator[pa.Table]":
+def _tables(reader: "Generation", item_map: "Map") -> "Iterator[pa.Table]":
+    """Yield the rows of a map in blocks, with the structures and names of the items."""
     import numpy as np
     import pyarrow as pa
 
     for start in range(0, reader.size, _ROWS):
         stop = min(start + _ROWS, reader.size)
-        table = pa.Table.from_batches([layout.rows(slice(start, stop))])
+        table = pa.Table.from_batches([item_map.rows(slice(start, stop))])
         items = reader.take(np.arange(start, stop, dtype=np.int32), [reader.manifest.structure, "names"])
         for column in (reader.manifest.structure, "names"):
             table = table.append_column(column, items[column])
