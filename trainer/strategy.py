@@ -35,6 +35,7 @@ Strategy = Literal[
 Preset = Literal["default", "paper", "rc"]
 Encoder = Literal["gin", "gcn", "sage"]
 Positives = Literal["exact", "window", "shuffled", "size-matched", "augmented"]
+WalkUnit = Literal["visits", "walks"]
 Operation = Literal["drop-nodes", "drop-edges", "subgraph", "subgraph-published", "walk"]
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
@@ -111,15 +112,18 @@ class Walks:
 
     Attributes:
         restart: Probability that a walk ends before a step, in (0, 1).
-        fewest: Minimum number of walks from a node. A node has round(degree · e / (e - 1) / restart) walks if that is
+        fewest: Minimum number of visits or walks. A node has round(degree · e / (e - 1) / restart) of them if that is
             more.
         max_nodes: Maximum number of nodes of the subgraph, which is induced on the start node and the first nodes
             visited.
+        unit: The quantity that is fixed: `visits`, the steps of all walks together, as in GCC; or `walks`, the number
+            of walks, of which most visit nothing at a restart probability of 0.8. Runs from before 0.2 fix the walks.
     """
 
     restart: float = 0.8
-    fewest: int = 64
+    fewest: int = 256
     max_nodes: int = 256
+    unit: WalkUnit = "visits"
 
     def __post_init__(self) -> None:
         require(
@@ -129,8 +133,10 @@ class Walks:
             "above 0 and below 1",
             hint=SETTINGS_HINT,
         )
-        require(self.fewest >= 1, "number of walks", self.fewest, "1 or more", hint=SETTINGS_HINT)
+        require(self.fewest >= 1, "number of visits or walks", self.fewest, "1 or more", hint=SETTINGS_HINT)
         require(self.max_nodes >= 1, "number of nodes", self.max_nodes, "1 or more", hint=SETTINGS_HINT)
+        units = get_args(WalkUnit)
+        require(self.unit in units, "unit of the walks", self.unit, ", ".join(units), hint=SETTINGS_HINT)
 
 
 @dataclass(frozen=True)
@@ -263,7 +269,7 @@ class Sampling:
         policy, walks, views = values["policy"], values.get("walks"), values.get("views")
         parts = {
             "policy": None if policy is None else Policy(**policy),
-            "walks": None if walks is None else Walks(**walks),
+            "walks": None if walks is None else Walks(**{"unit": "walks", **walks}),
             "views": None if views is None else Views(**{**views, "operations": tuple(views["operations"])}),
         }
         return cls(**{**values, **parts})

@@ -42,15 +42,15 @@ def visit_nodes(
 ) -> Visits:
     """Return the nodes that the walks from nodes (n,) visit, in the order of first visits, walk by walk.
 
-    The start node comes first, and at most `max_nodes` nodes are kept. A node takes
-    max(fewest, round(degree · e / (e - 1) / restart)) walks, or none if it is isolated.
-    A walk ends before a step with probability `restart`; otherwise it steps
-    to a uniformly chosen neighbor (method.md C, AP_NF).
+    The start node comes first, and at most `max_nodes` nodes are kept. A walk ends before a step with probability
+    `restart`; otherwise it steps to a uniformly chosen neighbor. Walks start until they have made
+    max(fewest, round(degree · e / (e - 1) / restart)) visits together, where the last one is cut off (GCC; method.md C,
+    AP_NF, and its corrections). With the unit `walks`, that is the number of walks. An isolated node has no walks.
     """
     nodes, degree = nodes.astype(np.int64), network.degree[nodes]
-    counts = np.maximum(walks.fewest, np.rint(degree * (e / (e - 1)) / walks.restart).astype(np.int64))
-    counts[degree == 0] = 0
-    length, choice = _sample_steps(nodes, turns.astype(np.int64), counts, walks.restart, key)
+    amounts = np.maximum(walks.fewest, np.rint(degree * (e / (e - 1)) / walks.restart).astype(np.int64))
+    amounts[degree == 0] = 0
+    counts, length, choice = _sample_steps(nodes, turns.astype(np.int64), amounts, walks, key)
     walk_owner = np.repeat(np.arange(len(nodes)), counts)
     visits = _walk(network, nodes[walk_owner], length, choice)
     owner = np.concatenate([np.arange(len(nodes)), np.repeat(walk_owner, length)])
@@ -79,21 +79,39 @@ def induce(network: Network, subgraphs: Visits) -> Corpus:
 
 
 def _sample_steps(
-    nodes: Nodes, turns: NDArray[np.int64], counts: NDArray[np.int64], restart: float, key: tuple[int, ...]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the length of each walk and a number in [0, 1) for each step, node by node, walk by walk.
+    nodes: Nodes, turns: NDArray[np.int64], amounts: NDArray[np.int64], walks: Walks, key: tuple[int, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the number of walks of each node, the length of each walk, and a number in [0, 1) for each step.
 
-    P(length >= l) = (1 - restart)^l.
+    Lengths and steps are ordered node by node, walk by walk. P(length >= l) = (1 - restart)^l. If the visits are fixed,
+    walks without a step are left out: P(length >= l) = (1 - restart)^(l - 1) for l >= 1.
+
+    Args:
+        nodes: (n,) The nodes.
+        turns: (n,) Number of the sample of each node.
+        amounts: (n,) Number of visits or walks of each node.
+        walks: Settings of the walks.
+        key: Key of the random numbers.
     """
     word = int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0])
-    lengths, choices = [np.empty(0, np.int64)], [np.empty(0)]
-    for node, turn, count in zip(nodes.tolist(), turns.tolist(), counts.tolist(), strict=True):
+    counts, lengths, choices = np.empty(len(nodes), np.int64), [np.empty(0, np.int64)], [np.empty(0)]
+    for row, (node, turn, amount) in enumerate(zip(nodes.tolist(), turns.tolist(), amounts.tolist(), strict=True)):
         key_words, counter = np.array([word, node], np.uint64), np.array([0, 0, 0, turn], np.uint64)
         random = np.random.Generator(np.random.Philox(key=key_words, counter=counter))
-        length = (np.log1p(-random.random(count)) / np.log1p(-restart)).astype(np.int64)
+        length = (np.log1p(-random.random(amount)) / np.log1p(-walks.restart)).astype(np.int64)
+        if walks.unit == "visits":
+            length = _cut(length + 1, amount)
+        counts[row] = len(length)
         lengths.append(length)
         choices.append(random.random(int(length.sum())))
-    return np.concatenate(lengths), np.concatenate(choices)
+    return counts, np.concatenate(lengths), np.concatenate(choices)
+
+
+def _cut(length: NDArray[np.int64], visits: int) -> NDArray[np.int64]:
+    """Return the lengths of the first walks that make exactly `visits` steps, of which the last walk is cut off."""
+    before = np.cumsum(length) - length
+    starts = before < visits
+    return np.minimum(length, visits - before)[starts]
 
 
 def _walk(network: Network, start: Nodes, length: NDArray[np.int64], choice: NDArray[np.float64]) -> Nodes:

@@ -9,7 +9,7 @@ import pytest
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.network import Network
 from graphkin.trainer.features.walks import Visits, sample_surroundings, visit_nodes
-from graphkin.trainer.strategy import Walks
+from graphkin.trainer.strategy import Sampling, Walks
 
 SIZE = 200
 
@@ -82,7 +82,7 @@ def test_visits_follow_the_law_of_the_walk() -> None:
     """From the middle of a star's arm, m walks: P(an end of the arm is not visited) by the transition matrix."""
     arm = nx.path_graph(5)
     network = Network.from_edges(np.array(arm.edges), 5)
-    walks = Walks(restart=0.6, fewest=3)
+    walks = Walks(restart=0.6, fewest=3, unit="walks")
     assert round(2 * e / (e - 1) / 0.6) == 5
     trials = 20_000
     counts, _ = visit_nodes(network, np.full(trials, 2), np.arange(trials), walks, (3,))
@@ -102,6 +102,55 @@ def test_visits_follow_the_law_of_the_walk() -> None:
     expected = 1 - 2 * unseen**5 + neither**5  # P(both ends are visited), of five walks
     share = float((counts == 5).mean())
     assert abs(share - expected) < 4 * np.sqrt(expected * (1 - expected) / trials)
+
+
+def visits_of_walks(graph: nx.Graph, start: int, visits: int, restart: float, random: np.random.Generator) -> set[int]:
+    """Walk from a node until all walks together have made that many steps, and return the nodes on the way."""
+    seen, steps = {start}, 0
+    while steps < visits:
+        node = start
+        while steps < visits and random.random() >= restart:
+            node = random.choice([*graph[node]])
+            seen.add(node)
+            steps += 1
+    return seen
+
+
+def test_number_of_visits_is_that_of_gcc(graph: nx.Graph, network: Network) -> None:
+    """A walk of NetworkX's graph, step by step, visits as many different nodes on average."""
+    walks = Walks(restart=0.7, fewest=20)
+    for start in (0, 3, 170):  # the hub; many visits; the minimum
+        visits = max(20, round(graph.degree[start] * e / (e - 1) / 0.7))
+        counts, _ = visit_nodes(network, np.full(500, start), np.arange(500), walks, (1,))
+        random = np.random.default_rng(start)
+        expected = [len(visits_of_walks(graph, start, visits, 0.7, random)) for _ in range(100)]
+        error = np.sqrt(np.var(expected) / 100 + counts.var() / 500)
+        assert abs(counts.mean() - np.mean(expected)) < 4 * error
+        assert counts.max() <= 1 + visits
+
+
+def test_visits_of_a_star_are_exactly_as_many_as_set() -> None:
+    """Walks of one step each from the center of a star with a million leaves visit each leaf with equal chance."""
+    star = Network.from_edges(np.array([(0, leaf) for leaf in range(1, 1_000_001)]), 1_000_001)
+    walks = Walks(restart=0.999, fewest=10, max_nodes=10**9)
+    visits = round(1_000_000 * e / (e - 1) / 0.999)
+    counts, nodes = visit_nodes(star, np.array([0]), np.array([0]), walks, (0,))
+    leaves = 1_000_000
+    expected = leaves * (1 - (1 - 1 / leaves) ** visits)
+    assert counts[0] == len(nodes)
+    assert abs(counts[0] - 1 - expected) < 0.002 * leaves
+
+
+def test_walks_of_earlier_runs_are_unchanged(network: Network) -> None:
+    """A run resumes with the subgraphs that it began with; these nodes are those of version 0.1."""
+    old = Sampling.from_json(
+        {"policy": None, "walks": {"restart": 0.8, "fewest": 64, "max_nodes": 256}, "batch_size": 8}
+    ).walks
+    assert old == Walks(fewest=64, unit="walks")
+    counts, nodes = visit_nodes(network, np.array([5, 160]), np.array([0, 1]), old, (0, 3))
+    assert counts.tolist() == [15, 6]
+    assert nodes[:15].tolist() == [5, 20, 6, 152, 9, 0, 18, 146, 137, 71, 73, 64, 183, 193, 196]
+    assert nodes[15:].tolist() == [160, 56, 90, 140, 21, 157]
 
 
 def test_visits_follow_from_key_node_and_turn_alone(network: Network) -> None:

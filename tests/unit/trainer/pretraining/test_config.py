@@ -220,7 +220,7 @@ def test_the_published_runs_on_nodes() -> None:
     assert config.epochs * -(-73_832 // 32) == 230_800
     assert config.draws == Sampling(Policy("random_walk", k=1, length=2, walks=5), 0, 32)
     assert PretrainConfig.from_strategy("hgc-fo", kind="node").draws == Sampling(Policy("first_order", k=1), 0, 32)
-    assert PretrainConfig.from_strategy("gcc", kind="node").draws == Sampling(None, 0, 32, walks=Walks(0.8, 64, 256))
+    assert PretrainConfig.from_strategy("gcc", kind="node").draws == Sampling(None, 0, 32, walks=Walks(0.8, 256, 256))
     assert PretrainConfig.from_strategy("gcc", kind="node", queue=16_384).contrast == Contrast(
         momentum=Momentum(queue=16_384)
     )
