@@ -40,7 +40,7 @@ from graphkin.trainer.downstream.edge_list import read_edges
 from graphkin.trainer.downstream.embed import embed
 from graphkin.trainer.downstream.finetune import NODES, InitialEncoder, finetune
 from graphkin.trainer.downstream.frozen import class_scores
-from graphkin.trainer.downstream.nodes import NodeDataset, read_nodes
+from graphkin.trainer.downstream.nodes import NodeDataset, read_nodes, select_classes
 from graphkin.trainer.downstream.split import FOLDS
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.online import OnlineSource, default_cache
@@ -99,7 +99,7 @@ class Options:
 
 @cache
 def airports() -> NodeDataset:
-    return read_nodes(_AIRPORTS, _DATA / "labels-usa-airports.txt")
+    return select_classes(read_nodes(_AIRPORTS, _DATA / "labels-usa-airports.txt"))
 
 
 @contextmanager

@@ -248,6 +248,7 @@ def finetune(
         Diverged: The loss or a prediction is not finite.
     """
     data.require_scorable(split)
+    data = data.fitted(split)
     start_time = perf_counter()
     loss = []
     curves = {metric: Curve([], [], data.lower_is_better) for metric in data.metrics}

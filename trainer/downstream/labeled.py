@@ -4,8 +4,8 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
+from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.features.corpus import Corpus
 
@@ -50,6 +51,10 @@ class LabeledGraphs(ABC):
     def splits(self) -> Sequence[Split]:
         """Return the splits for a study, the published one first. By default, there is no other."""
         return [self.split()]
+
+    def fitted(self, split: Split) -> Self:  # noqa: ARG002  (classes need nothing from the training part)
+        """Return the data set with the scale of its values, if it has values, from the training part of a split."""
+        return self
 
     @abstractmethod
     def require_scorable(self, split: Split) -> None:
@@ -97,3 +102,71 @@ class ClassifiedGraphs(LabeledGraphs):
     def loss(self, logits: Tensor, rows: Rows) -> Tensor:
         """Return the mean cross-entropy."""
         return F.cross_entropy(logits, torch.from_numpy(self.labels[rows]).to(logits.device))
+
+
+class MeasuredGraphs(LabeledGraphs):
+    """Graphs with T measured values each.
+
+    A model learns standardized values, with mean 0 and standard deviation 1 in the training part. Scores are in the
+    units of the file.
+
+    Attributes:
+        tasks: (T,) Names of the measured values.
+        values: (N, T) float64 in the units of the file; NaN if missing.
+    """
+
+    tasks: tuple[str, ...]
+    values: NDArray[np.float64]
+
+    metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae")
+    lower_is_better: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def split_hint(self) -> str:
+        """The next step after an error about a part of the split."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and standard deviation of each task, (T,), in the training part."""
+
+    @property
+    def outputs(self) -> int:
+        return len(self.tasks)
+
+    def require_scorable(self, split: Split) -> None:
+        for part, rows in (("train", split.train), *self.scored_parts(split)):
+            for task, column in zip(self.tasks, self.values[rows].T, strict=True):
+                numbers = column[~np.isnan(column)]
+                if len(numbers) and (part != "train" or len(np.unique(numbers)) > 1):
+                    continue
+                raise InvalidInput(
+                    f"{task} has too few values to be {'learned' if part == 'train' else 'scored'}",
+                    given=f"{len(numbers)} values in {part}, {len(np.unique(numbers))} of them different",
+                    expected="two different values in train, and one value in valid and in test",
+                    hint=self.split_hint,
+                )
+
+    def scored_parts(self, split: Split) -> Iterator[tuple[str, Rows]]:
+        """Yield the name and the rows of the parts to score. The validation part may be empty by default."""
+        if len(split.valid):
+            yield "valid", split.valid
+        yield "test", split.test
+
+    def loss(self, logits: Tensor, rows: Rows) -> Tensor:
+        """Return the mean squared error of the standardized values that are not missing; 0 if all are missing."""
+        mean, deviation = self.scale
+        target = torch.from_numpy((self.values[rows] - mean) / deviation).to(logits.device, logits.dtype)
+        is_present = ~target.isnan()
+        squares = (logits - target.nan_to_num()).square() * is_present
+        return squares.sum() / is_present.sum().clamp_min(1)
+
+    def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
+        """Return the root mean squared error and the mean absolute error, averaged over the tasks."""
+        mean, deviation = self.scale
+        errors = logits * deviation + mean - self.values[rows]
+        return (
+            float(np.sqrt(np.nanmean(errors**2, axis=0)).mean()),
+            float(np.nanmean(np.abs(errors), axis=0).mean()),
+        )

@@ -3,18 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.labeled import MeasuredGraphs
 from graphkin.trainer.downstream.labeled_molecules import LabeledMolecules
 from graphkin.trainer.downstream.molecules import MoleculeFile, Rejection
 from graphkin.trainer.downstream.partition import Partition
-from graphkin.trainer.downstream.split import Rows, Split
+from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.features.corpus import Corpus
 
 REGRESSION_TARGETS: Mapping[str, tuple[str, ...]] = {
@@ -28,11 +27,8 @@ _MISSING = ("", "nan")
 
 
 @dataclass(frozen=True, eq=False)
-class Measurements(LabeledMolecules):
+class Measurements(LabeledMolecules, MeasuredGraphs):
     """N molecules that RDKit can read, with T measured values each.
-
-    A model learns standardized values, with mean 0 and standard deviation 1 in the training part. Scores are in the
-    units of the file.
 
     Attributes:
         corpus: Features. `corpus.identity` is the SHA-256 of the file.
@@ -50,49 +46,10 @@ class Measurements(LabeledMolecules):
     rejected: tuple[Rejection, ...]
     partition: Partition | None = None
 
-    metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae")
-    lower_is_better: ClassVar[bool] = True
-
-    @property
-    def outputs(self) -> int:
-        return len(self.tasks)
-
     @cached_property
     def scale(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and standard deviation of each task, (T,), in the training part."""
         values = self.values[self._split.train]
         return np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-
-    def require_scorable(self, split: Split) -> None:
-        for part, rows in (("train", split.train), *self.scored_parts(split)):
-            values = self.values[rows]
-            for task, column in zip(self.tasks, values.T, strict=True):
-                numbers = column[~np.isnan(column)]
-                if len(numbers) and (part != "train" or len(np.unique(numbers)) > 1):
-                    continue
-                raise InvalidInput(
-                    f"{task} has too few values to be {'learned' if part == 'train' else 'scored'}",
-                    given=f"{len(numbers)} values in {part}, {len(np.unique(numbers))} of them different",
-                    expected="two different values in train, and one value in valid and in test",
-                    hint=self.split_hint,
-                )
-
-    def loss(self, logits: Tensor, rows: Rows) -> Tensor:
-        """Return the mean squared error of the standardized values that are not missing; 0 if all are missing."""
-        mean, deviation = self.scale
-        target = torch.from_numpy((self.values[rows] - mean) / deviation).to(logits.device, logits.dtype)
-        is_present = ~target.isnan()
-        squares = (logits - target.nan_to_num()).square() * is_present
-        return squares.sum() / is_present.sum().clamp_min(1)
-
-    def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
-        """Return the root mean squared error and the mean absolute error, averaged over the tasks."""
-        mean, deviation = self.scale
-        errors = logits * deviation + mean - self.values[rows]
-        return (
-            float(np.sqrt(np.nanmean(errors**2, axis=0)).mean()),
-            float(np.nanmean(np.abs(errors), axis=0).mean()),
-        )
 
     def summary(self, split: Split) -> dict[str, Any]:
         parts = ", ".join(f"{len(rows):,} {part}" for part, rows in split._asdict().items())

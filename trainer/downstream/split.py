@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from graphkin.protocol.errors import InvalidInput
 
@@ -13,6 +13,7 @@ Rows = NDArray[np.int64]
 
 FOLDS = 10
 _SEED = 42
+_NAMED = 5  # classes that an error names
 
 
 class Split(NamedTuple):
@@ -103,29 +104,52 @@ def stratified_split(labels: NDArray[np.int64], fold: int = 0) -> Split:
     Raises:
         InvalidInput: There are fewer than two classes, or a class has fewer than ten graphs.
     """
-    _require_folds(labels, "graphs")
+    require_folds(labels, "graphs")
     rest, test = _folds(FOLDS, labels)[fold]
     train, valid = _folds(FOLDS - 1, labels[rest])[0]
     return Split(rest[train], rest[valid], test)
 
 
-def stratified_folds(labels: NDArray[np.int64], noun: str) -> list[Split]:
+def stratified_folds(labels: NDArray[np.int64]) -> list[Split]:
     """Return ten stratified 9:1 splits into train and test, without validation (method.md E3).
 
     The test parts are the ten folds of `stratified_split`. The first split is the published one.
 
     Args:
+        labels: (N,) Classes with at least ten graphs each, as `require_folds` checks.
+    """
+    return [Split(train, np.empty(0, np.int64), test) for train, test in _folds(FOLDS, labels)]
+
+
+def plain_folds(size: int) -> list[Split]:
+    """Return ten 9:1 splits into train and test, without validation and without classes.
+
+    They are the folds of scikit-learn's `KFold`, shuffled with seed 42.
+
+    Args:
+        size: Number of graphs, at least ten.
+    """
+    folds = KFold(FOLDS, shuffle=True, random_state=_SEED).split(np.zeros(size))
+    return [Split(train, np.empty(0, np.int64), test) for train, test in folds]
+
+
+def require_folds(
+    labels: NDArray[np.int64],
+    noun: str,
+    names: Sequence[object] | None = None,
+    hint: str = "merge or remove the small classes, or use a larger set",
+) -> None:
+    """Check that ten stratified folds can be made.
+
+    Args:
         labels: (N,) Classes.
         noun: Word for the graphs in error messages, in the plural.
+        names: Names of the classes; by default their numbers.
+        hint: How to solve the problem of classes that are too small.
 
     Raises:
         InvalidInput: There are fewer than two classes, or a class has fewer than ten graphs.
     """
-    _require_folds(labels, noun)
-    return [Split(train, np.empty(0, np.int64), test) for train, test in _folds(FOLDS, labels)]
-
-
-def _require_folds(labels: NDArray[np.int64], noun: str) -> None:
     classes, sizes = np.unique(labels, return_counts=True)
     if len(classes) < 2:
         raise InvalidInput(
@@ -134,12 +158,18 @@ def _require_folds(labels: NDArray[np.int64], noun: str) -> None:
             expected="2 or more classes",
             hint="check the labels of the set",
         )
-    if sizes.min() < FOLDS:
+    small = [
+        f"{label if names is None else names[label]} ({size:,})"
+        for label, size in zip(classes.tolist(), sizes.tolist(), strict=True)
+        if size < FOLDS
+    ]
+    if small:
+        further = f" and {len(small) - _NAMED:,} more classes" if len(small) > _NAMED else ""
         raise InvalidInput(
-            f"the smallest class has fewer {noun} than there are folds",
-            given=int(sizes.min()),
-            expected=f"{FOLDS} or more of each class",
-            hint="merge or remove the small classes, or use a larger set",
+            f"{len(small):,} of {len(classes):,} classes have fewer {noun} than there are folds",
+            given=f"{', '.join(small[:_NAMED])}{further}, with the number of {noun}",
+            expected=f"{FOLDS} or more {noun} of each class",
+            hint=hint,
         )
 
 

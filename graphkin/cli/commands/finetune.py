@@ -52,6 +52,13 @@ _EXAMPLES = [
         "Classify nodes",
         "graphkin finetune --task nodes --edges usa.edgelist --labels usa.txt --checkpoint runs/hgc --output usa.json",
     ),
+    (
+        "Classify nodes by whether their number is above the median",
+        (
+            "graphkin finetune --task nodes --bins 2 --edges authors.csv --labels h-index.csv --checkpoint runs/hgc "
+            "--output authors.json"
+        ),
+    ),
 ]
 
 
@@ -94,8 +101,9 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
     type=click.Choice(("molecules", "regression", "graphs", "nodes")),
     default="molecules",
     panel="Data",
-    help="molecules: classify molecules; regression: predict values of molecules, which is automatic if --targets "
-    "holds numbers other than 0 and 1; graphs: classify the graphs of --tu; nodes: classify the nodes of --edges.",
+    help="molecules: classify molecules; graphs: classify the graphs of --tu; nodes: classify the nodes of --edges; "
+    "regression: predict values of molecules or nodes, which is automatic if --targets holds numbers other than 0 and "
+    "1, or --labels numbers that are not all whole.",
 )
 @option(
     "--csv",
@@ -126,6 +134,13 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
     metavar="FILE",
     panel="Data",
     help="Labels of nodes: `node label` per line, or a .csv. Nodes without a label are context.",
+)
+@option(
+    "--bins",
+    type=click.IntRange(2),
+    metavar="N",
+    panel="Data",
+    help="Group labels of nodes that are numbers into N classes at their quantiles. 2: up to the median, and above it.",
 )
 @option(
     "--dataset",
@@ -238,6 +253,7 @@ def finetune(
     tu: Path | None,
     edges: Path | None,
     labels: Path | None,
+    bins: int | None,
     dataset: str | None,
     smiles_column: str | None,
     targets: list[str] | None,
@@ -269,19 +285,26 @@ def finetune(
     class. The score is the accuracy. For molecules and graphs, the test score is that of the epoch with the best
     validation score.
 
-    Nodes are classified by the subgraphs that random walks visit around them, ten times with different tenths as test,
-    stratified by class. The score is the accuracy after the last epoch.
+    Nodes are classified by the subgraphs around them, ten times with different tenths as test, stratified by class.
+    The score is the accuracy after the last epoch, or the RMSE and MAE of predicted values.
 
     --save-encoder keeps the encoder of the epoch whose score counts. It can be fine-tuned again, or used by
     `graphkin embed`.
     """
-    data_kind = "molecules" if task == "regression" else task
+    is_regression = task == "regression"
+    data_kind = ("molecules" if edges is None else "nodes") if is_regression else task
     _require_data(
         data_kind,
         molecules=(file, dataset, smiles_column, targets, rule if rule != "scaffold" else None),
         graphs=(tu,),
         nodes=(edges, labels),
     )
+    if bins is not None and (data_kind != "nodes" or is_regression):
+        raise InvalidInput(
+            "--bins needs --task nodes",
+            given=f"--task {task}",
+            hint="remove --bins, which turns the numbers of nodes into classes",
+        )
     if checkpoint != "none" and encoder is not None:
         raise InvalidInput(
             "--encoder needs --checkpoint none",
@@ -290,14 +313,14 @@ def finetune(
         )
 
     from graphkin.trainer.downstream.finetune import NODES, FinetuneOptions, InitialEncoder
-    from graphkin.trainer.downstream.nodes import read_nodes
+    from graphkin.trainer.downstream.nodes import read_nodes, select_classes, select_values
     from graphkin.trainer.downstream.study import Study, table
     from graphkin.trainer.downstream.tu import read_tu
     from graphkin.trainer.model.device import select_device
     from graphkin.trainer.pretraining.config import Model
 
     select_device(device)
-    defaults = NODES if task == "nodes" else FinetuneOptions()
+    defaults = NODES if data_kind == "nodes" else FinetuneOptions()
     model = Model.from_kind(data_kind.removesuffix("s"), encoder or "gin")
     start = InitialEncoder(model) if checkpoint == "none" else InitialEncoder.from_checkpoint(Path(checkpoint))
     defaults = replace(defaults, pooling=start.pooling)
@@ -307,13 +330,15 @@ def finetune(
         data = graphs = read_tu(tu)
         name: str | None = graphs.name
     elif edges is not None and labels is not None:
-        data = nodes = read_nodes(edges, labels)
-        name = nodes.name
+        nodes = read_nodes(edges, labels)
+        has_values = is_regression or (bins is None and nodes.are_measured)
+        data = labeled = select_values(nodes) if has_values else select_classes(nodes, bins=bins)
+        name = labeled.name
     else:
         assert file is not None
-        data, name = _read_molecules(file, dataset, smiles_column, targets, task == "regression", rule), dataset
+        data, name = _read_molecules(file, dataset, smiles_column, targets, is_regression, rule), dataset
     study = Study(data, name, start, finetune_options, trials, device, frozen, save_encoder)
-    run_seeds = seeds or ([0] if task == "nodes" else [0, 1, 2])
+    run_seeds = seeds or ([0] if data_kind == "nodes" else [0, 1, 2])
     document = study.run(run_seeds, output, progress().stage)
     if as_json:
         print_json(document)
@@ -333,7 +358,8 @@ def _require_data(task: str, **files: tuple[object, ...]) -> None:
     if None in required or any(value is not None for value in other_files):
         raise InvalidInput(
             f"the options do not fit --task {task}",
-            expected="molecules: --csv; graphs: --task graphs and --tu; nodes: --task nodes, --edges and --labels",
+            expected="molecules: --csv; graphs: --task graphs and --tu; nodes: --task nodes, --edges and --labels, or "
+            "--task regression with both",
             hint="`graphkin finetune --help` shows an example of each",
         )
 

@@ -360,7 +360,7 @@ def test_class_with_too_few_graphs_is_refused(graphkin: Any, write_tu: Any, tmp_
     folder = write_tu(tmp_path / "FEW", [nx.path_graph(3)] * 29, [0] * 20 + [1] * 9)
     command = ("finetune", "--task", "graphs", "--tu", folder, "--checkpoint", "none", "--output", tmp_path / "x.json")
     outcome = graphkin(*command)
-    message = "fewer graphs than there are folds\n  given: 9\n  expected: 10 or more of each class"
+    message = "fewer graphs than there are folds\n  given: 1 (9), with the number of graphs\n"
     assert (outcome.code, message in outcome.err) == (2, True), outcome.err
 
 
@@ -506,6 +506,39 @@ def test_finetune_nodes_with_a_frozen_encoder(
     assert (refused.code, "needs a pre-trained encoder" in refused.err) == (2, True)
 
 
+@pytest.mark.parametrize("options", [("--task", "regression"), ("--task", "nodes")])
+def test_finetune_predicts_values_of_nodes(
+    graphkin: Any, town: tuple[Path, Path], tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """Numbers that are not all whole are values; whole numbers are values if the task says so."""
+    unit = 1 if "regression" in options else 0.5
+    labels, output = tmp_path / "values.txt", tmp_path / "values.json"
+    labels.write_text("".join(f"{node} {unit * (node % 7)}\n" for node in range(0, 60, 2)))
+    place = ("--edges", town[0], "--labels", labels, "--checkpoint", "none", "--output", output, "--epochs", 1)
+    outcome = graphkin("finetune", *options, *place)
+    assert outcome.code == 0, outcome.err
+    document = json.loads(output.read_text())
+    assert document["setting"]["metrics"] == ["rmse", "mae"]
+    assert document["options"]["learning_rate"] == 0.005
+    assert [run["fold"] for run in document["runs"]] == [*range(10)]
+    assert outcome.out.startswith("| town as numbers | RMSE | MAE | RMSE, fold 0 | MAE, fold 0 |")
+
+
+def test_finetune_groups_numbers_into_bins(
+    graphkin: Any, town: tuple[Path, Path], node_checkpoint: Path, tmp_path: Path
+) -> None:
+    labels, output = tmp_path / "values.txt", tmp_path / "bins.json"
+    labels.write_text("".join(f"{node} {node % 7 / 2}\n" for node in range(60)))
+    place = ("--edges", town[0], "--labels", labels, "--checkpoint", node_checkpoint, "--output", output, "--frozen")
+    outcome = graphkin("finetune", "--task", "nodes", "--bins", 2, *place)
+    assert outcome.code == 0, outcome.err
+    setting = json.loads(output.read_text())["setting"]
+    assert (setting["bins"], setting["classes"]) == ({"count": 2, "edges": [1.5]}, ["up to 1.5", "above 1.5"])
+    assert outcome.out.startswith("| town in 2 bins | accuracy | accuracy, fold 0 |")
+    refused = graphkin("finetune", "--task", "regression", "--bins", 2, *place)
+    assert (refused.code, "--bins needs --task nodes" in refused.err) == (2, True)
+
+
 def test_graphs_with_a_node_encoder_are_refused(graphkin: Any, shapes: Path, node_checkpoint: Path) -> None:
     command = ("finetune", "--task", "graphs", "--tu", shapes, "--checkpoint", node_checkpoint, "--output", "x.json")
     outcome = graphkin(*command)
@@ -526,6 +559,10 @@ def test_graphs_with_a_node_encoder_are_refused(graphkin: Any, shapes: Path, nod
         ({"edges": "l.txt", "labels": "l.txt"}, 2, "fewer nodes than there are folds"),
         ({"edges": "g.txt", "labels": "l.txt"}, 2, "l.txt labels a node that"),
         ({"edges": "g.txt", "labels": "g.txt", "tune": 1}, 2, "nothing to tune"),
+        ({"edges": "g.txt", "labels": "many.txt"}, 2, "given: 0 (3), 1 (3), 10 (3), 11 (3), 12 (3) and 9 more classes"),
+        ({"edges": "g.txt", "labels": "many.txt"}, 2, "hint: use --bins N to group the numbers, or merge or remove"),
+        ({"edges": "g.txt", "labels": "many.txt", "bins": 5}, 2, "hint: choose a smaller --bins"),
+        ({"edges": "g.txt", "labels": "many.txt", "bins": 1}, 2, "2 or more"),
     ],
 )
 def test_invalid_node_options_are_explained(
@@ -533,6 +570,7 @@ def test_invalid_node_options_are_explained(
 ) -> None:
     (tmp_path / "g.txt").write_text("".join(f"n{node} {node % 2}\n" for node in range(40)))
     (tmp_path / "l.txt").write_text("n1 1\nn2 0\nelse 1\n")
+    (tmp_path / "many.txt").write_text("".join(f"n{node} {node // 3}\n" for node in range(40)))
     options = (part for name, value in data_options.items() for part in (f"--{name}", value))
     outcome = graphkin("finetune", "--task", "nodes", *options, "--checkpoint", "none", "--output", "result.json")
     assert (outcome.code, message in outcome.err) == (code, True), outcome.err

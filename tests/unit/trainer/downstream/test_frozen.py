@@ -19,7 +19,7 @@ from graphkin.trainer.pretraining.objective import make_encoder
 RANDOM = np.random.default_rng(0)
 LABELS = RANDOM.integers(3, size=300)
 FEATURES = RANDOM.normal(size=(300, 6)) * [1, 10, 0.1, 1, 1, 1] + np.eye(3)[LABELS] @ RANDOM.normal(size=(3, 6))
-SPLIT = stratified_folds(LABELS, "rows")[0]
+SPLIT = stratified_folds(LABELS)[0]
 
 
 def test_scores_equal_those_of_a_regression_with_one_of_the_strengths() -> None:

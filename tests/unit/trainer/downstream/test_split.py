@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.downstream.split import stratified_split
+from graphkin.trainer.downstream.split import plain_folds, require_folds, stratified_split
 
 LABELS = np.repeat([2, 0, 1], [100, 250, 650])
 
@@ -39,7 +39,24 @@ def test_published_split_is_the_first_fold_with_seed_42() -> None:
 def test_ten_of_a_class_are_enough_and_nine_are_not() -> None:
     split = stratified_split(np.repeat([0, 1], [10, 50]))
     assert [int((np.repeat([0, 1], [10, 50])[part] == 0).sum()) for part in split] == [8, 1, 1]
-    with pytest.raises(InvalidInput, match=r"(?s)fewer graphs than there are folds.*given: 9"):
+    with pytest.raises(
+        InvalidInput, match=r"(?s)1 of 2 classes have fewer graphs than there are folds.*given: 0 \(9\)"
+    ):
         stratified_split(np.repeat([0, 1], [9, 50]))
     with pytest.raises(InvalidInput, match="all items have the same class"):
         stratified_split(np.zeros(50, np.int64))
+
+
+def test_plain_folds_are_those_of_scikit_learn() -> None:
+    expected = KFold(10, shuffle=True, random_state=42).split(np.zeros(43))
+    for split, (train, test) in zip(plain_folds(43), expected, strict=True):
+        assert (split.train.tolist(), split.valid.tolist(), split.test.tolist()) == (train.tolist(), [], test.tolist())
+
+
+def test_error_names_the_small_classes() -> None:
+    labels = np.repeat(np.arange(8), [50, 1, 2, 3, 4, 5, 6, 1234])
+    with pytest.raises(InvalidInput) as refused:
+        require_folds(labels, "nodes", "abcdefgh", "merge them")
+    assert refused.value.given == "b (1), c (2), d (3), e (4), f (5) and 1 more classes, with the number of nodes"
+    assert (refused.value.expected, refused.value.hint) == ("10 or more nodes of each class", "merge them")
+    require_folds(labels[labels % 7 == 0], "nodes")
