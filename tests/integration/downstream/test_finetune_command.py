@@ -380,7 +380,7 @@ def test_class_with_too_few_graphs_is_refused(graphkin: Any, write_tu: Any, tmp_
         ({"lr": "1e30"}, 1, "diverged"),
         ({"tune": "1", "dropout": "0.55"}, 2, "outside the range that is tuned"),
         ({"output": "nowhere/result.json"}, 2, "cannot write"),
-        ({"encoder": "magic"}, 2, "gin, gcn or sage"),
+        ({"encoder": "magic"}, 2, "expected: gin, gcn, sage"),
     ],
 )
 def test_invalid_options_are_explained(
