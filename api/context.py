@@ -395,6 +395,7 @@ def _never(_: Request) -> bool:
     return False
 
 
+# Types of parameters of routes. FastAPI opens the context of the request for such a parameter.
 JsonContext = Annotated[RequestContext, Depends(_dependency(JSON))]
 McsContext = Annotated[RequestContext, Depends(_dependency(JSON, immutable=_never))]
 McsSvgContext = Annotated[RequestContext, Depends(_dependency(SVG, immutable=_never))]

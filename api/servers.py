@@ -98,6 +98,11 @@ class Servers:
     def _supervise(
         self, processes: list["_Process"], stop_channel: socket.socket, on_ready: Callable[[], object]
     ) -> None:
+        """Restart processes that end, until `stop_channel` becomes readable.
+
+        Raises:
+            StoreError: A process ended before all of them listened.
+        """
         is_ready = False
         with selectors.DefaultSelector() as selector:
             selector.register(stop_channel, selectors.EVENT_READ)

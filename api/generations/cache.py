@@ -200,6 +200,7 @@ class GenerationCache:
         return entry
 
     def _drop_missing(self, collection: str, ids: tuple[str, ...]) -> None:
+        """Drop everything cached for generations of a collection other than `ids`."""
         self._damage_registry.forget(collection, lambda generation: generation not in ids)
         with self._lock:
             for cached in (self._open_generations, self._manifests):

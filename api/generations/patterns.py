@@ -85,6 +85,8 @@ class PatternMatches(BackgroundJobs[SubstructureMatches]):
         unknown: dict[int, list[Int32]],
         advance: Advance,
     ) -> "asyncio.Future[SubstructureMatches]":
+        """Start the task of a job. Items that are not in `unknown` were matched before and count as progress."""
+
         async def match() -> SubstructureMatches:
             await self._substructures.match(generation, matches, unknown, advance)
             return matches

@@ -114,6 +114,7 @@ class AccessControl:
         return key
 
     async def _refresh(self) -> None:
+        """Read the keys from the store again. Requests that arrive meanwhile wait for this read."""
         failure_count = self._failure_count
         async with self._refresh_lock:
             # If the read for which this request waited has failed, the request does not read again.

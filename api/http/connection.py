@@ -106,6 +106,7 @@ class Connection(HttpToolsProtocol):
             self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
+        """Parse bytes from the client. If they might exceed a size limit, parse them line by line (`_feed_lines`)."""
         self._unset_keepalive_if_required()
         if self._ignores_input:
             return
@@ -329,6 +330,7 @@ class Connection(HttpToolsProtocol):
         return self.transport.get_write_buffer_size() + in_kernel[0]
 
     def _handle_timeout(self) -> None:
+        """Refuse a request whose head or body is late. If no request has begun, or its reply ended, close the connection."""
         if self._ignores_input:
             if self.cycle.response_complete:
                 self.transport.close()

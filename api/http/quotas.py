@@ -83,6 +83,11 @@ class Quotas:
                 self._database = None
 
     def _count_request(self, scope: Scope, caller: Caller) -> None:
+        """Count a request, and store the response headers about the quotas in the scope (`QUOTA_HEADERS`).
+
+        Raises:
+            TooManyRequests: The quota of requests or of rows is used up. The request is not counted.
+        """
         key, quota_id, now = caller.key, caller.quota_id, self._now()
         minute, seconds_left = int(now // _WINDOW), _WINDOW - now % _WINDOW
         quotas = {unit: quota for unit in ("requests", "rows") if (quota := getattr(key.quota, unit)) is not None}
@@ -132,6 +137,7 @@ class Quotas:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Run the block in a transaction. The first call opens the database."""
         with self._mutex:
             try:
                 if self._database is None:

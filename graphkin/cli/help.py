@@ -97,6 +97,7 @@ class Option(RichOption):
     def get_rich_table_row(
         self, ctx: "RichContext", formatter: "RichHelpFormatter", panel: "RichOptionPanel | None" = None
     ) -> "RichPanelRow":
+        """Return the row of the help. Long accepted values, the range and the default are notes after the text."""
         shown = copy(self)
         notes = [self.help]
         choices = [american(str(choice)) for choice in getattr(self.type, "choices", ())]

@@ -76,6 +76,7 @@ class ArrowStream:
         return messages
 
     def _batch(self, message: pa.ipc.Message) -> pa.RecordBatch | None:
+        """Return the record batch in a message, or None for the first message, which is the schema."""
         if self.schema is None:
             self.schema = pa.ipc.read_schema(message)
             return None
@@ -161,6 +162,7 @@ class RowCollector:
             raise self._invalid_reply_error(f"it has no row, and {self._number} {self.missing[0]} is missing")
 
     def _require_same_schema(self, schema: pa.Schema) -> None:
+        """Check the schema of the first stream, and that all later streams have the same one."""
         if self._schema is None:
             self._require_numbered(schema)
             self._schema = schema
@@ -189,6 +191,7 @@ class RowCollector:
             )
 
     def _append(self, batch: pa.RecordBatch) -> None:
+        """Append a batch after a check that its row numbers are the next missing ones."""
         column, expected = batch[self._number], self.missing
         if column.null_count:
             raise self._invalid_reply_error(f"{column.null_count} of its {self._number} numbers are null")

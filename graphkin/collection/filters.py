@@ -99,6 +99,7 @@ def _conditions(generation: Generation, filter: Filter) -> Iterator[_Condition]:
 
 
 def _require_applicable(column: str, kind: str, name: str, value: Any) -> None:
+    """Raise `InvalidInput` unless the condition `name` applies to columns of this kind, and `value` has their type."""
     content = "number" if kind == "number" else "text"
     type, values = (str if content == "text" else int | float), value if isinstance(value, list) else [value]
     if name not in _CONDITIONS_BY_TYPE[content] or not all(isinstance(each, type) for each in values):
@@ -125,6 +126,7 @@ def _lower(text: str) -> pa.Scalar:
 
 
 def _evaluate(condition: _Condition, column: pa.Array) -> Mask:
+    """Return whether each row of a stored column meets a condition. For names, one name of the row must meet it."""
     compare = partial(_compare, condition)
     if condition.kind == "number":
         return compare(condition.read(column))

@@ -146,6 +146,8 @@ class Picker:
 
 
 class _Ties(NamedTuple):
+    """The cached result of `_ties`: one array, because cached results are named tuples of arrays."""
+
     tie: UInt64
 
 

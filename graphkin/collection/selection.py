@@ -254,6 +254,7 @@ class Selector:
         return value
 
     def _sorted(self, items: Selection, sort: Sort | None) -> Selection:
+        """Return the items in the order of `sort`: ties by id, items without a value last. None keeps their order."""
         if sort is None:
             return items
         by_id = np.argsort(items.ids)

@@ -87,6 +87,7 @@ def csv_lines(tables: Iterable[pa.Table], plain: Collection[str]) -> Iterator[by
 
 
 def _cells(column: pa.ChunkedArray, *, escape: bool) -> list[Any]:
+    """Return the values of a column as text, null as None. `escape` also escapes formulas."""
     if pa.types.is_list(column.type):
         column = pc.binary_join(column, "; ")
     elif not pa.types.is_string(column.type):

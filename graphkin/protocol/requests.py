@@ -689,7 +689,7 @@ class SearchFields(StructureFields):
 
 
 class SearchBody(SearchFields):
-    __doc__ = SearchFields.__doc__
+    __doc__ = SearchFields.__doc__  # Classes do not inherit docstrings, and the OpenAPI document shows this one.
 
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Largest number of hits.")] = 10
 

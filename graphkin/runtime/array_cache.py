@@ -43,6 +43,8 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Entry:
+    """A complete entry in the folder of the cache."""
+
     folder: Path
     bytes: int
     generation: str | None

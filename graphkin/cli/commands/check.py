@@ -115,6 +115,7 @@ _Result = tuple[str | None, str | None, list[str]]
 
 
 def _check_generations(location: str, collection: str | None, generation: str | None, sample: int) -> list[_Result]:
+    """Check the keys of a store and its generations. Damage of the store itself is a problem too."""
     from graphkin.protocol.errors import StoreFormat
     from graphkin.protocol.generations import expand_id
     from graphkin.store import open_store
@@ -143,6 +144,7 @@ def _check_keys(store: "Store") -> list[_Result]:
 
 
 def _find_problems(store: "Store", collection: str, generation: str, sample: int) -> list[str]:
+    """Return the problems of a generation, or the reason why it could not be checked."""
     from graphkin.protocol.errors import GraphkinError, NotFound, StoreDamaged
     from graphkin.similarity.verify import verify as verify_generation
 

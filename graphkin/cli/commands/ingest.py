@@ -530,6 +530,7 @@ def _ingest(
 
 
 def _ingest_in_one_stream(store_location: str | None, lake: str | None, *arguments: Any) -> "Manifest":
+    """Ingest in this process, into the lake if there is one, else into the store."""
     from graphkin.ingest.pipeline import ingest as run
     from graphkin.store import open_lake, open_store
 
@@ -550,6 +551,7 @@ def _ingest_by_tasks(
     options: "IngestOptions",
     progress: "Progress",
 ) -> "Manifest":
+    """Ingest into the lake, by worker processes or on Spark."""
     from graphkin.cli.runners import open_runner
     from graphkin.ingest.progress import report_compilation
     from graphkin.ingest.stages.pipeline import ingest as run
@@ -567,6 +569,7 @@ def _ingest_by_tasks(
 
 
 def _load_lake(lake: str, collection: str, store_location: str) -> "Manifest":
+    """Copy a collection from the lake into the store, and return the manifest to report."""
     from graphkin.cli.output import progress
     from graphkin.ingest.reruns import make_report
     from graphkin.store import open_lake, open_store

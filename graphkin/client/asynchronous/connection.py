@@ -133,6 +133,7 @@ class AsyncConnection:
     async def _open_response(
         self, method: str, path: str, parameters: Parameters, accept: str, body: Parameters | None = None
     ) -> AsyncIterator[httpx.Response]:
+        """Send a request as `stream` does, but without a check of the server's version."""
         request = self._client.build_request(
             method,
             path,

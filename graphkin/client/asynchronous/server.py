@@ -69,6 +69,11 @@ class AsyncGraphkin:
         return AsyncCollection(self._connection, await self._fetch_detail(name, generation))
 
     async def _fetch_detail(self, name: str, generation: str | None) -> CollectionDetail:
+        """Return the description of a generation, None for the current one.
+
+        Raises:
+            GenerationChanged: The reply describes another collection or generation.
+        """
         reply = await self._connection.fetch(collection_path(name), {"generation": generation})
         detail = read_reply(CollectionDetail, reply)
         if detail.name != name or detail.generation != (generation or detail.manifest.generation):

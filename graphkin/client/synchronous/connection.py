@@ -135,6 +135,7 @@ class Connection:
     def _open_response(
         self, method: str, path: str, parameters: Parameters, accept: str, body: Parameters | None = None
     ) -> Iterator[httpx.Response]:
+        """Send a request as `stream` does, but without a check of the server's version."""
         request = self._client.build_request(
             method,
             path,

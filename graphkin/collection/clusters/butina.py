@@ -67,6 +67,7 @@ def clusters_from_pairs(pairs: Iterable[Pairs], tie: UInt64) -> Clusters:
 
 
 def _limit(pairs: Iterable[Pairs], most: int) -> Iterator[Pairs]:
+    """Yield the pairs. Raise `InvalidInput` if there are more than `most`."""
     count = 0
     for each in pairs:
         count += len(each.left)
@@ -81,6 +82,7 @@ def _limit(pairs: Iterable[Pairs], most: int) -> Iterator[Pairs]:
 
 
 def _ends(pairs: Iterable[Pairs]) -> tuple[list[Int32], list[Int32]]:
+    """Return the left and the right ends of all pairs, as one array per block."""
     left, right = list[Int32](), list[Int32]()
     for each in pairs:
         left.append(each.left)

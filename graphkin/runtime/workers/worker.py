@@ -68,6 +68,11 @@ def _respond(
     seconds: float | None,
     cpu_seconds: float | None,
 ) -> None:
+    """Run a requested task, and send its result or its error.
+
+    Raises:
+        OSError: The pool has closed the connection.
+    """
     if seconds is not None:
         # Usually the pool kills this process first. The signal ends it even if the server no longer exists.
         signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)
