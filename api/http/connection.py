@@ -330,7 +330,10 @@ class Connection(HttpToolsProtocol):
         return self.transport.get_write_buffer_size() + in_kernel[0]
 
     def _handle_timeout(self) -> None:
-        """Refuse a request whose head or body is late. If no request has begun, or its reply ended, close the connection."""
+        """Refuse a request whose head or body is late.
+
+        If no request has begun, or the reply to a refused request has ended, close the connection instead.
+        """
         if self._ignores_input:
             if self.cycle.response_complete:
                 self.transport.close()
