@@ -7,7 +7,7 @@ folder/
   step-000001000/     the newest checkpoint; it is renamed into place when complete, before the older one is deleted
     model.safetensors, optimizer.safetensors
     state.json        completed steps, steps per epoch, bytes of metrics.jsonl up to this step, checksums
-  tensorboard/        event files, if tensorboard is installed
+  tensorboard/        event files of TensorBoard; other loggers write wandb/ and wandb.id, or mlflow.db and mlflow.id
   .lock               held by the process that writes
 """
 
@@ -241,7 +241,7 @@ def _require_same(folder: Path, existing: dict[str, Any], requested: dict[str, A
             expected="a new or empty folder",
             hint="choose another folder",
         )
-    old, new = dict(_leaves(_with_defaults(existing))), dict(_leaves(requested))
+    old, new = dict(leaves(_with_defaults(existing))), dict(leaves(requested))
     changes = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
     if changes:
         raise InvalidInput(
@@ -261,11 +261,11 @@ def _with_defaults(run: dict[str, Any]) -> dict[str, Any]:
     return {**run, "config": json.loads(json.dumps(config))}
 
 
-def _leaves(options: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(options: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
     """Yield nested options under dotted names."""
     for name, value in options.items():
         if isinstance(value, dict):
-            yield from _leaves(value, f"{within}{name}.")
+            yield from leaves(value, f"{within}{name}.")
         else:
             yield within + name, value
 

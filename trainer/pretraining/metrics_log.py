@@ -19,9 +19,7 @@ from torch import Tensor
 from graphkin.protocol.errors import Damaged
 from graphkin.trainer.errors import Diverged
 from graphkin.trainer.pretraining.checkpoint import writing
-
-_MEASURED_EVERY = 50  # steps
-_ALL_RECORDED = 10_000  # steps
+from graphkin.trainer.pretraining.recording import is_recorded
 
 _AT_LEAST_EVERY = 1.0  # seconds: frequent enough for a progress display, and rarely waits for the device
 
@@ -64,20 +62,6 @@ class Report(NamedTuple):
 
 
 Listener = Callable[[Report], object]
-
-
-def is_measured(step: int, steps: int) -> bool:
-    """Return whether a step, from 1 to `steps`, measures alignment and uniformity and is passed to loggers.
-
-    These are the first step, every 50th step after it, and the last one. Measuring is too slow for every step, and a
-    logger such as TensorBoard keeps a thousand points per curve.
-    """
-    return (step - 1) % _MEASURED_EVERY == 0 or step == steps
-
-
-def is_recorded(step: int, steps: int) -> bool:
-    """Return whether metrics.jsonl has a line for a step, from 1 to `steps`."""
-    return step <= _ALL_RECORDED or is_measured(step, steps)
 
 
 class MetricsLog:

@@ -21,14 +21,15 @@ from graphkin.trainer.features.network import Network
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.batch import Assembler, Graphs
 from graphkin.trainer.model.ranks import ALONE, Ranks
-from graphkin.trainer.pretraining.board import open_board
 from graphkin.trainer.pretraining.captured import PaddedSteps, obstacle
-from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run
+from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run, read_run
 from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.hgc import EdgeSet, twins
-from graphkin.trainer.pretraining.metrics_log import Listener, MetricsLog, Update, is_measured
+from graphkin.trainer.pretraining.loggers import LoggedRun, Logger, LoggerName, listener_of, load_logger
+from graphkin.trainer.pretraining.metrics_log import Listener, MetricsLog, Update
 from graphkin.trainer.pretraining.plan import Plan
+from graphkin.trainer.pretraining.recording import is_measured
 from graphkin.trainer.pretraining.schedule import learning_rate
 from graphkin.trainer.pretraining.trainer import Trainer
 from graphkin.trainer.pretraining.viewed import ViewedGraphs
@@ -48,6 +49,7 @@ def pretrain(
     report: Listener = lambda _: None,
     ranks: Ranks = ALONE,
     capture: bool = True,
+    logger: LoggerName | None = None,
 ) -> None:
     """Train, and leave the run in `folder` in the format of `checkpoint.py`.
 
@@ -64,18 +66,20 @@ def pretrain(
         ranks: The processes that train together. The first one writes and reports.
         capture: Whether a GPU replays steps as CUDA graphs. A CPU never does, and strategies that cannot be captured
             log the reason.
+        logger: Program that shows the curves of the measured steps; None for TensorBoard if it is installed.
 
     Raises:
-        InvalidInput: `Run` or `Plan` rejects the folder or the options.
+        InvalidInput: `Run` or `Plan` rejects the folder or the options, or the package of the logger is not installed.
         Conflict: The strategy does not fit the collection.
         Diverged: The loss or a weight is not finite. The last checkpoint is kept.
     """
+    loaded_logger = load_logger("none" if ranks.rank else logger)
     options = {"config": config.as_json(), "generation": asdict(source.generation)}
     options |= package_record(config.model.encoder)
     if source.second_generation is not None:
         options["beside"] = asdict(source.second_generation)
     with _claim(folder, options, resume, ranks) as run:
-        _train(run, config, source, device, checkpoint_steps, report, ranks, capture)
+        _train(run, config, source, device, checkpoint_steps, report, ranks, capture, loaded_logger)
 
 
 @contextmanager
@@ -100,6 +104,7 @@ def _train(
     report: Listener,
     ranks: Ranks,
     capture: bool,
+    logger: Logger,
 ) -> None:
     checkpoint = run.newest()
     if checkpoint is not None and checkpoint.steps == _steps(config, checkpoint.epoch_steps):
@@ -112,9 +117,10 @@ def _train(
     if ranks.rank:
         deque(remaining, maxlen=0)
         return
+    logged_run = LoggedRun(run.folder, read_run(run.folder), checkpoint.steps if checkpoint else 0)
     with (
-        open_board(run.folder / "tensorboard", checkpoint.steps if checkpoint else 0) as board,
-        MetricsLog(run.metrics, checkpoint.metrics_bytes if checkpoint else 0, board, report) as log,
+        logger(logged_run) as writer,
+        MetricsLog(run.metrics, checkpoint.metrics_bytes if checkpoint else 0, listener_of(writer), report) as log,
     ):
         for update in remaining:
             log.add(update)

@@ -11,6 +11,7 @@ from graphkin.cli.help import command, option
 from graphkin.cli.output import note, print_json
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import MAX_SEED
+from graphkin.trainer.pretraining.loggers import LOGGERS
 from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, POSITIVES, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
@@ -112,6 +113,14 @@ _NO_BF16 = (
     "--checkpoint-steps", type=click.IntRange(1), default=1000, panel="Output", help="Steps between two checkpoints."
 )
 @option(
+    "--logger",
+    type=click.Choice(LOGGERS),
+    show_default="tensorboard, if it is installed",
+    panel="Output",
+    help="Program that shows the curves, besides metrics.jsonl. wandb is offline unless WANDB_MODE is set. mlflow logs "
+    "to MLFLOW_TRACKING_URI, or else to a database in the folder of the run.",
+)
+@option(
     "--positives",
     type=click.Choice(POSITIVES),
     default="exact",
@@ -144,6 +153,7 @@ def pretrain(
     output: Path | None,
     resume: bool,
     checkpoint_steps: int,
+    logger: Any,
     cache_dir: Path | None,
     show_config: bool,
     as_json: bool,
@@ -151,8 +161,8 @@ def pretrain(
 ) -> None:
     """Pre-train an encoder on a collection.
 
-    The folder of the run holds its options, the newest checkpoint (weights as safetensors), metrics.jsonl, and logs for
-    TensorBoard if that is installed. Warm-up and decay span --max-steps, or else --epochs. --resume needs the options
+    The folder of the run holds its options, the newest checkpoint (weights as safetensors), metrics.jsonl, and the logs
+    of --logger. Warm-up and decay span --max-steps, or else --epochs. --resume needs the options
     of the first start, and uses the same generation.
 
     --set changes only the named setting: --encoder gcn also changes the length of the walks, --set encoder=gcn does
@@ -200,6 +210,7 @@ def pretrain(
                     report=report,
                     ranks=ranks,
                     capture=capture,
+                    logger=logger,
                 )
         except KeyboardInterrupt:
             if ranks.rank == 0:

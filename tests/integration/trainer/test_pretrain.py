@@ -3,11 +3,11 @@
 import json
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretraining.checkpoint import newest_checkpoint, read_model
 from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
+from graphkin.trainer.pretraining.loggers import LoggerName
 from graphkin.trainer.pretraining.metrics_log import Report
 from graphkin.trainer.pretraining.pretrain import pretrain
 from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, Encoder
@@ -305,6 +306,105 @@ def test_missing_tensorboard_is_reported_once(
     assert not (tmp_path / "tensorboard").exists()
     (log_record,) = [record for record in caplog.records if record.name.startswith("graphkin.trainer")]
     assert (log_record.levelno, "tensorboard is not installed" in log_record.getMessage()) == (logging.WARNING, True)
+
+
+@pytest.mark.parametrize(("name", "package"), [("tensorboard", "torch.utils.tensorboard"), ("mlflow", "mlflow")])
+def test_logger_that_is_not_installed_ends_the_command_before_the_run_begins(
+    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch, name: LoggerName, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    config = small("rdm", max_steps=2)
+    with pytest.raises(InvalidInput, match=r"logs need the package .* which is not installed") as refused:
+        pretrain(config, source_of(config, corpus), tmp_path / "run", logger=name)
+    assert "pip install" in (refused.value.hint or "")
+    assert not (tmp_path / "run").exists()
+
+
+def test_logger_none_writes_no_curves(tmp_path: Path, corpus: Corpus, caplog: pytest.LogCaptureFixture) -> None:
+    config = small("rdm", max_steps=2)
+    pretrain(config, source_of(config, corpus), tmp_path, logger="none")
+    assert {path.name for path in tmp_path.iterdir()} <= {"run.json", "metrics.jsonl", "step-000000002", ".lock"}
+    assert not [record for record in caplog.records if record.name.startswith("graphkin.trainer")]
+
+
+def test_offline_wandb_run_has_the_points_and_the_options(
+    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    config = small("rdm", max_steps=60)
+    with pytest.raises(StopRun):
+        pretrain(config, source_of(config, corpus, epochs=20), tmp_path, report=stop_after(59), logger="wandb")
+    run = read_wandb(tmp_path)
+    records = {record["step"]: record for record in metrics(tmp_path)}
+    assert [step for step, _ in run.points] == [1, 51, 60]
+    for step, values in run.points:
+        assert records[step].items() <= {"step": step, **values}.items()
+        assert values["embeddings_per_second"] > 0
+    assert run.options["config"] == json.loads(json.dumps(config.as_json()))
+    assert run.exit_code == 1
+
+
+def test_continued_run_is_a_part_of_the_same_wandb_run(
+    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    config = small("rdm", max_steps=60)
+    source = source_of(config, corpus, epochs=20)
+    with pytest.raises(StopRun):
+        pretrain(config, source, tmp_path, checkpoint_steps=55, report=stop_after(55), logger="none")
+    (tmp_path / "wandb.id").write_text("4930364a")
+    pretrain(config, source, tmp_path, resume=True, logger="wandb")
+    run = read_wandb(tmp_path)
+    assert (run.id, [step for step, _ in run.points], run.exit_code) == ("4930364a", [60], 0)
+
+
+class WandbRun(NamedTuple):
+    """The content of an offline run of W&B."""
+
+    id: str
+    points: list[tuple[int, dict[str, float]]]
+    options: dict[str, Any]
+    exit_code: int
+
+
+def read_wandb(folder: Path) -> WandbRun:
+    import wandb
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    wandb.teardown()  # the process of W&B ends once the file is complete
+    (path,) = folder.glob("wandb/offline-run-*/*.wandb")
+    id, points, options, exit_code = "", [], {}, -1
+    for data in leveldb_records(path.read_bytes()[7:]):
+        record = Record.FromString(data)
+        match record.WhichOneof("record_type"):
+            case "history":
+                values = {item.key or item.nested_key[0]: json.loads(item.value_json) for item in record.history.item}
+                points.append((record.history.step.num, values))
+            case "run":
+                id = record.run.run_id
+                options = {item.key: json.loads(item.value_json) for item in record.run.config.update}
+            case "exit":
+                exit_code = record.exit.exit_code
+    return WandbRun(id, points, options, exit_code)
+
+
+def leveldb_records(log: bytes) -> Iterator[bytes]:
+    """Yield the records of a log of LevelDB: blocks of 32 KiB with fragments of a checksum, a length and a type.
+
+    W&B puts 7 bytes before the log, which belong to its first block.
+    """
+    at, record = 7, b""
+    log = bytes(7) + log
+    while at < len(log):
+        if 32_768 - at % 32_768 < 7:
+            at += 32_768 - at % 32_768
+            continue
+        length, kind = int.from_bytes(log[at + 4 : at + 6], "little"), log[at + 6]
+        record += log[at + 7 : at + 7 + length]
+        at += 7 + length
+        if kind in (1, 4):  # a whole record, or the last fragment of one
+            yield record
+            record = b""
 
 
 def test_non_finite_weights_are_not_saved(tmp_path: Path, corpus: Corpus) -> None:
