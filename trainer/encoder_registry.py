@@ -9,8 +9,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
 from graphkin.protocol.errors import InvalidInput, suggest
-from graphkin.trainer.strategy import ENCODERS
+from graphkin.trainer.strategy import ENCODERS, NODE_ENCODERS
 
+BUILT_IN = (*ENCODERS, *NODE_ENCODERS)
 GROUP = "graphkin.encoders"
 """Entry point group in which a package registers encoders. Built-in names cannot be replaced."""
 
@@ -33,17 +34,17 @@ def require_encoder(name: str) -> None:
     Raises:
         InvalidInput: There is none.
     """
-    if name in ENCODERS:
+    if name in BUILT_IN:
         return
     installed = _installed()
     if name not in installed:
         raise InvalidInput(
             "there is no encoder of this name",
             given=name,
-            expected=f"{', '.join(ENCODERS)}; from installed packages: {', '.join(sorted(installed)) or 'none'}",
+            expected=f"{', '.join(BUILT_IN)}; from installed packages: {', '.join(sorted(installed)) or 'none'}",
             hint=suggest(
                 name,
-                [*ENCODERS, *installed],
+                [*BUILT_IN, *installed],
                 f"install the package of the encoder, which registers it as an entry point of the group {GROUP}",
             ),
         )
@@ -51,7 +52,7 @@ def require_encoder(name: str) -> None:
 
 def encoder_package(name: str) -> Package | None:
     """Return the installed package that provides an encoder; None for a built-in or unknown one."""
-    entry = None if name in ENCODERS else _installed().get(name)
+    entry = None if name in BUILT_IN else _installed().get(name)
     return None if entry is None else _package(entry)
 
 

@@ -53,6 +53,9 @@ Masking requires atoms, GCC requires the big graph of the nodes, and the other b
 PRESETS: tuple[Preset, ...] = ("default", "paper", "rc")
 POSITIVES: tuple[Positives, ...] = ("exact", "window", "shuffled", "size-matched", "augmented")
 ENCODERS: tuple[Encoder, ...] = ("gin", "gcn", "sage")
+"""Encoders of all kinds of items."""
+NODE_ENCODERS = ("gin-gcc",)
+"""Encoders of nodes of big graphs alone."""
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def resolve_config(
 
     Args:
         kind: Kind of the items.
-        encoder: Name of the encoder.
+        encoder: Name of the encoder; None for that of the preset.
         file: A file of settings in TOML, or None.
         assignments: The values of --set, such as `policy.k=8`.
         **options: The other options of the command that are settings, with their values or defaults.
@@ -79,7 +79,8 @@ def resolve_config(
     """
     from graphkin.trainer.pretraining.config import Model, PretrainConfig
 
-    config = PretrainConfig.from_strategy(kind=kind, model=Model.from_kind(kind, encoder), **options)
+    model = None if encoder is None else Model.from_kind(kind, encoder)
+    config = PretrainConfig.from_strategy(kind=kind, model=model, **options)
     if file is None and not assignments:
         return config  # The import below needs pydantic, which offline training may lack.
     from graphkin.trainer.pretraining.settings import assigned, changed, read_settings

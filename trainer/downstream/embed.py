@@ -9,17 +9,18 @@ from numpy.typing import NDArray
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.model.encoder import Encoder
+from graphkin.trainer.model.pooling import Pooling, pool
 from graphkin.trainer.pretraining.hgc import unit
 
 _BATCH_ATOMS = 16_384  # maximum number of atoms in a batch, without those of its first graph
 
 
-def embed(encoder: Encoder, corpus: Corpus) -> NDArray[np.float32]:
-    """Return the embedding of each graph, (N, D) float32: the mean of its atom vectors, scaled to a unit vector.
+def embed(encoder: Encoder, corpus: Corpus, pooling: Pooling = "readout") -> NDArray[np.float32]:
+    """Return the embedding of each graph, (N, D) float32: its vector, scaled to a unit vector.
 
-    These are the vectors that contrastive pre-training compares (method.md C). The dot product of two rows is their
-    cosine similarity. The encoder runs on its own device, and is put into evaluation mode. So the other graphs of a
-    batch change at most the last bits of a row.
+    By default, these are the vectors that contrastive pre-training compares (method.md C). The dot product of two rows
+    is their cosine similarity. The encoder runs on its own device, and is put into evaluation mode. So the other graphs
+    of a batch change at most the last bits of a row.
     """
     device = next(encoder.parameters()).device
     assembler = Assembler(corpus, device)
@@ -27,7 +28,7 @@ def embed(encoder: Encoder, corpus: Corpus) -> NDArray[np.float32]:
     vectors = np.empty((corpus.size, encoder.width), np.float32)
     with torch.no_grad():
         for ids in batches(corpus):
-            vectors[ids] = unit(encoder.graphs(assembler.batch(ids))).cpu().numpy()
+            vectors[ids] = unit(pool(encoder, assembler.batch(ids), pooling)).cpu().numpy()
     return vectors
 
 

@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,17 +20,14 @@ from graphkin.trainer.downstream.embed import batches
 from graphkin.trainer.downstream.labeled import LabeledGraphs
 from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.errors import Diverged
-from graphkin.trainer.model.aggregation import graph_sum
 from graphkin.trainer.model.batch import Assembler, Batch
-from graphkin.trainer.model.encoder import Encoder, graph_mean
+from graphkin.trainer.model.encoder import Encoder
+from graphkin.trainer.model.pooling import POOLINGS, Pooling, pool
 from graphkin.trainer.pretraining.checkpoint import Checkpoint
 from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import encoder_checkpoint, load_encoder
 from graphkin.trainer.pretraining.schedule import learning_rate
-
-Pooling = Literal["mean", "sum", "readout"]
-POOLINGS: tuple[Pooling, ...] = ("mean", "sum", "readout")
 
 
 @dataclass(frozen=True)
@@ -43,8 +40,7 @@ class FinetuneOptions:
         learning_rate: Learning rate of the encoder, above 0.
         dropout: Probability of dropout after every layer of the encoder, in [0, 1).
         head_scale: Learning rate of the head, relative to that of the encoder; above 0.
-        pooling: `mean` or `sum` of the atom vectors, or `readout` for the encoder's own, which is the mean of the
-            built-in ones.
+        pooling: `mean`, `sum`, `center` or `readout`, as in `model.pooling.pool`.
         warmup: Share of the steps in which the learning rate rises from 0, in [0, 1]. It falls to 0 in the other steps.
             None for a constant rate.
         clip: Maximum norm of the gradients, above 0; None for no clipping.
@@ -149,15 +145,8 @@ class Classifier(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """Return the logits of a batch, (B, outputs)."""
-        logits: Tensor = self.head(self._pool(batch))
+        logits: Tensor = self.head(pool(self.encoder, batch, self._pooling))
         return logits
-
-    def _pool(self, batch: Batch) -> Tensor:
-        """Return the vectors of the graphs, (B, width)."""
-        if self._pooling == "readout":
-            return self.encoder.graphs(batch)
-        atoms = self.encoder(batch)
-        return graph_sum(atoms, batch.graph, batch.atom_ptr) if self._pooling == "sum" else graph_mean(atoms, batch)
 
 
 @dataclass(frozen=True)

@@ -29,14 +29,15 @@ def evaluate_frozen(
     start: InitialEncoder,
     data: LabeledGraphs,
     split: Split,
-    options: FinetuneOptions,  # noqa: ARG001  (a frozen encoder is not trained)
+    options: FinetuneOptions,
     seed: int,
     device: str = "cpu",
     advance: Callable[[int], object] = lambda _: None,
 ) -> FinetuneRun:
     """Score an encoder by logistic regression on its embeddings, without training it.
 
-    The arguments are those of `finetune`. The result has one epoch and no losses.
+    The arguments are those of `finetune`, and of the options only the pooling counts. The result has one epoch and no
+    losses.
 
     Raises:
         InvalidInput: The encoder was never trained, so its batch normalization has no meaningful running statistics. Or
@@ -51,7 +52,7 @@ def evaluate_frozen(
         )
     data.require_scorable(split)
     start_time = perf_counter()
-    vectors = embed(start.pretrained.to(device), data.corpus)
+    vectors = embed(start.pretrained.to(device), data.corpus, options.pooling)
     scores = data.scores(class_scores(vectors, data.labels, split.train, split.test, seed), split.test)
     advance(1)
     curves = {metric: Curve([], [score]) for metric, score in zip(data.metrics, scores, strict=True)}

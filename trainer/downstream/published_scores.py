@@ -148,7 +148,7 @@ def published_scores(encoder: str, strategy: Strategy | None, dataset: str | Non
     strategies = dict.fromkeys((strategy, None))
     if dataset in _SOCIAL and encoder == "gin":
         column, rows = _SOCIAL.index(dataset), [row for each in strategies for row in _SOCIAL_ROWS.get(each, ())]
-    elif dataset == _AIRPORTS and encoder == "gin":
+    elif dataset == _AIRPORTS and encoder in ("gin", "gin-gcc"):
         column, rows = 0, [row for each in strategies for row in _NODE_ROWS.get(each, ())]
     elif dataset in _DATASETS:
         column, rows = (

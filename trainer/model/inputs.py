@@ -28,22 +28,29 @@ class AtomInputs(nn.Module):
         return F.embedding(CHIRALITIES * batch.atom_type + batch.chirality, pairs.flatten(0, 1))
 
 
-class NodeInputs(nn.Module):
-    """A linear layer over the features of each node of a subgraph (GCC: Qiu et al., 2020; method.md C, AP_NF).
+class NodeFeatures(nn.Module):
+    """Features of the nodes of a subgraph around a node, side by side (GCC: Qiu et al., 2020; method.md C, AP_NF).
 
-    The features are concatenated: entries in the first `eigenvectors` Laplacian eigenvectors; a learned vector of
-    `degree_width` for the degree in the subgraph, where degrees above `max_degree` count as `max_degree`; and 1 for the
-    node that the subgraph surrounds, 0 for others.
+    They are the entries in the first `eigenvectors` Laplacian eigenvectors; a learned vector of `degree_width` for the
+    degree in the subgraph, where degrees above `max_degree` count as `max_degree`; and 1 for the node that the subgraph
+    surrounds, 0 for others.
+
+    Args:
+        eigenvectors: Number of eigenvectors.
+        degree_width: Width of the vector of a degree; 0 for none.
+        max_degree: The largest degree with a vector of its own.
+        has_unit_rows: Whether the entries of each node in the eigenvectors are scaled to length 1, as in GCC.
     """
 
-    def __init__(self, width: int, eigenvectors: int, degree_width: int, max_degree: int) -> None:
+    def __init__(self, eigenvectors: int, degree_width: int, max_degree: int, has_unit_rows: bool = False) -> None:
         super().__init__()
+        self.width = eigenvectors + degree_width + 1
         self._eigenvectors = eigenvectors
-        self.degree = nn.Embedding(max_degree + 1, degree_width)
-        self.linear = nn.Linear(eigenvectors + degree_width + 1, width)
+        self._has_unit_rows = has_unit_rows
+        self.degree = nn.Embedding(max_degree + 1, degree_width) if degree_width else None
 
     def forward(self, batch: Batch) -> Tensor:
-        """Return the nodes' first vectors, (N, width).
+        """Return the features of the nodes, (N, width).
 
         Raises:
             Conflict: The graphs surround no node.
@@ -55,8 +62,32 @@ class NodeInputs(nn.Module):
                 expected="nodes: a collection of kind node, or an edge list",
                 hint="use a collection of kind node, or an encoder of molecules or graphs",
             )
-        degree = self.degree(batch.edge_ptr.diff().clamp_max(self.degree.num_embeddings - 1))
-        eigenvectors = batch.eigenvectors[:, : self._eigenvectors].to(degree.dtype)
-        centre = batch.centre.unsqueeze(1).to(degree.dtype)
-        vectors: Tensor = self.linear(torch.cat([eigenvectors, degree, centre], dim=1))
+        eigenvectors = batch.eigenvectors[:, : self._eigenvectors]
+        features = [F.normalize(eigenvectors) if self._has_unit_rows else eigenvectors]
+        if self.degree is not None:
+            features.append(self.degree(batch.edge_ptr.diff().clamp_max(self.degree.num_embeddings - 1)))
+        return torch.cat([*features, batch.centre.unsqueeze(1).to(eigenvectors.dtype)], dim=1)
+
+
+class NodeInputs(NodeFeatures):
+    """A linear layer over `NodeFeatures`.
+
+    Args:
+        width: Width of the nodes' first vectors.
+        eigenvectors: As in `NodeFeatures`.
+        degree_width: As in `NodeFeatures`.
+        max_degree: As in `NodeFeatures`.
+    """
+
+    def __init__(self, width: int, eigenvectors: int, degree_width: int, max_degree: int) -> None:
+        super().__init__(eigenvectors, degree_width, max_degree)
+        self.linear = nn.Linear(self.width, width)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Return the nodes' first vectors, (N, width).
+
+        Raises:
+            Conflict: The graphs surround no node.
+        """
+        vectors: Tensor = self.linear(super().forward(batch).to(self.linear.weight.dtype))
         return vectors

@@ -15,7 +15,9 @@ from graphkin.trainer.features.eigenvectors import EIGENVECTORS
 from graphkin.trainer.pretraining.masking import Masking, uniform
 from graphkin.trainer.strategy import (
     BASELINES,
+    ENCODERS,
     LEARNED_BY,
+    NODE_ENCODERS,
     POSITIVES,
     PRESETS,
     STRATEGIES,
@@ -40,7 +42,7 @@ class Nodes:
 
     Attributes:
         eigenvectors: Number of Laplacian eigenvectors.
-        degree_width: Width of the learned vector of a degree.
+        degree_width: Width of the learned vector of a degree; 0 for none.
         max_degree: Larger degrees count as this one.
     """
 
@@ -51,7 +53,7 @@ class Nodes:
     def __post_init__(self) -> None:
         holds = 1 <= self.eigenvectors <= EIGENVECTORS
         require(holds, "number of eigenvectors", self.eigenvectors, f"1 to {EIGENVECTORS}", hint=SETTINGS_HINT)
-        require(self.degree_width >= 1, "width of degrees", self.degree_width, "1 or more", hint=SETTINGS_HINT)
+        require(self.degree_width >= 0, "width of degrees", self.degree_width, "0 or more", hint=SETTINGS_HINT)
         require(self.max_degree >= 1, "largest degree", self.max_degree, "1 or more", hint=SETTINGS_HINT)
 
 
@@ -60,8 +62,8 @@ class Model:
     """Architecture of an encoder.
 
     Attributes:
-        encoder: `gin`, `gcn`, `sage`, or the name of an encoder of an installed package, which may ignore other
-            settings of the model.
+        encoder: `gin`, `gcn`, `sage`, `gin-gcc` for nodes, or the name of an encoder of an installed package,
+            which may ignore other settings of the model.
         layers: Number of layers.
         width: Width of all vectors.
         dropout: Dropout after each layer, in [0, 1).
@@ -76,6 +78,13 @@ class Model:
 
     def __post_init__(self) -> None:
         require_encoder(self.encoder)
+        require(
+            self.encoder not in NODE_ENCODERS or self.nodes is not None,
+            "encoder of molecules or whole graphs",
+            self.encoder,
+            f"{', '.join(ENCODERS)}, because {self.encoder} is for nodes of big graphs",
+            hint=SETTINGS_HINT,
+        )
         require(
             self.layers >= 1 and self.width >= 1,
             "layers and width",
@@ -92,7 +101,11 @@ class Model:
         Raises:
             Conflict: Items of this kind cannot be trained on.
         """
-        return cls(encoder, width=64, nodes=Nodes()) if _published_settings(kind).queue else cls(encoder)
+        if not _published_settings(kind).queue:
+            return cls(encoder)
+        if encoder in NODE_ENCODERS:
+            return cls(encoder, layers=4, width=64, nodes=Nodes(degree_width=0))
+        return cls(encoder, width=64, nodes=Nodes())
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -389,7 +402,8 @@ class PretrainConfig:
           and 100 without.
         - Nodes: batches of 32; 100 epochs of momentum contrast; learning rate 0.005 and weight decay 1e-5.
 
-        The learning rate of molecules and graphs is 0.001. GraphCL has 80 epochs for both.
+        The learning rate of molecules and graphs is 0.001. GraphCL has 80 epochs for both. The presets `paper` and `rc`
+        have the encoder gin-gcc for nodes.
 
         Differences of the other presets from `default`, besides the sampling (see `Sampling.from_strategy`), for
         molecules and graphs (method.md C, D):
@@ -411,7 +425,7 @@ class PretrainConfig:
         require(positives in POSITIVES, "source of positives", positives, ", ".join(POSITIVES), hint=SETTINGS_HINT)
         settings, masking, is_hgc = _published_settings(kind), _masking(strategy), strategy.startswith("hgc")
         _require_trainable(strategy, kind)
-        default_model = Model.from_kind(kind)
+        default_model = Model.from_kind(kind, _published_encoder(kind, preset))
         model = model or default_model
         require(
             (model.nodes is None) == (default_model.nodes is None),
@@ -576,6 +590,11 @@ def _published_settings(kind: str) -> PublishedSettings:
             hint="train on a collection of one of these kinds",
         )
     return PUBLISHED_SETTINGS[kind]
+
+
+def _published_encoder(kind: str, preset: Preset) -> str:
+    """Return the encoder of a preset. For nodes, `paper` and `rc` have the one of the authors' released weights."""
+    return "gin-gcc" if kind == "node" and preset != "default" else "gin"
 
 
 def _contrast(strategy: Strategy, mask_neighbors: bool, momentum: Momentum | None) -> Contrast | None:

@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.encoder_registry import encoder_package, load_factory
+from graphkin.trainer.encoder_registry import BUILT_IN, encoder_package, load_factory
 from graphkin.trainer.model.batch import Batch, Graphs, Part
 from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.model.encoders import ConvolutionalEncoder
-from graphkin.trainer.model.inputs import AtomInputs, NodeInputs
+from graphkin.trainer.model.gcc import GccEncoder
+from graphkin.trainer.model.inputs import AtomInputs, NodeFeatures, NodeInputs
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Model
-from graphkin.trainer.strategy import ENCODERS
+from graphkin.trainer.strategy import NODE_ENCODERS
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +184,13 @@ def make_encoder(model: Model) -> Encoder:
     Raises:
         InvalidInput: The package of the encoder is not installed, cannot be imported, or returns no `Encoder`.
     """
-    if model.encoder not in ENCODERS:
+    if model.encoder not in BUILT_IN:
         return _make_installed_encoder(model)
+    if model.encoder in NODE_ENCODERS:
+        assert model.nodes is not None, "Model checks this"
+        return GccEncoder(
+            model.layers, model.width, model.dropout, NodeFeatures(**asdict(model.nodes), has_unit_rows=True)
+        )
     inputs = AtomInputs(model.width) if model.nodes is None else NodeInputs(model.width, **asdict(model.nodes))
     return ConvolutionalEncoder(model.encoder, model.layers, model.width, model.dropout, inputs)
 

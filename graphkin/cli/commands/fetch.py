@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @option(
     "--encoder",
     metavar="NAME",
-    default="gin",
+    show_default="as in graphkin pretrain",
     panel="Training",
     help="Encoder to train, as in `graphkin pretrain`. The samples of hgc-ho depend on it.",
 )

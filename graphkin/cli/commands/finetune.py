@@ -185,7 +185,8 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
     metavar="NAME",
     show_default="gin",
     panel="Training",
-    help=f"Encoder: {', '.join(ENCODERS)}, or one of an installed package. Only with --checkpoint none.",
+    help=f"Encoder: {', '.join(ENCODERS)}, gin-gcc for nodes, or one of an installed package. Only with "
+    "--checkpoint none.",
 )
 @option(
     "--frozen",
@@ -216,10 +217,11 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
 @option("--dropout", type=float, show_default="0.5; nodes: 0", panel="Training", help="Dropout after each layer.")
 @option(
     "--pooling",
-    type=click.Choice(("mean", "sum", "readout")),
+    type=click.Choice(("mean", "sum", "center", "readout")),
     show_default="mean; encoders with a readout of their own: readout",
     panel="Training",
-    help="How the vectors of nodes become the vector of a graph. readout: as the encoder does in pre-training.",
+    help="How the vectors of nodes become the vector of a graph. center: the vector of the node that a subgraph "
+    "surrounds; readout: as the encoder does in pre-training.",
 )
 @option(
     "--tune",

@@ -65,9 +65,10 @@ _NO_BF16 = (
 @option(
     "--encoder",
     metavar="NAME",
-    default="gin",
+    show_default="gin; nodes with --preset paper or rc: gin-gcc",
     panel="Training",
-    help=f"Encoder: {', '.join(ENCODERS)}, or one of an installed package. 5 layers of width 300 (nodes: 64).",
+    help=f"Encoder: {', '.join(ENCODERS)}, gin-gcc for nodes, or one of an installed package. 5 layers of width 300 "
+    "(nodes: 64; gin-gcc: 4 layers).",
 )
 @option(
     "--preset",

@@ -380,7 +380,9 @@ def test_class_with_too_few_graphs_is_refused(graphkin: Any, write_tu: Any, tmp_
         ({"lr": "1e30"}, 1, "diverged"),
         ({"tune": "1", "dropout": "0.55"}, 2, "outside the range that is tuned"),
         ({"output": "nowhere/result.json"}, 2, "cannot write"),
-        ({"encoder": "magic"}, 2, "expected: gin, gcn, sage"),
+        ({"encoder": "magic"}, 2, "expected: gin, gcn, sage, gin-gcc"),
+        ({"encoder": "gin-gcc"}, 2, "because gin-gcc is for nodes of big graphs"),
+        ({"pooling": "center"}, 2, "these graphs surround no node"),
     ],
 )
 def test_invalid_options_are_explained(
@@ -537,6 +539,20 @@ def test_finetune_groups_numbers_into_bins(
     assert outcome.out.startswith("| town in 2 bins | accuracy | accuracy, fold 0 |")
     refused = graphkin("finetune", "--task", "regression", "--bins", 2, *place)
     assert (refused.code, "--bins needs --task nodes" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(("options", "pooling"), [((), "readout"), (("--pooling", "centre"), "center")])
+def test_finetune_the_published_encoder_of_nodes(
+    graphkin: Any, town: tuple[Path, Path], tmp_path: Path, options: tuple[str, ...], pooling: str
+) -> None:
+    output = tmp_path / "result.json"
+    data = ("--task", "nodes", "--edges", town[0], "--labels", town[1], "--output", output)
+    training = ("--checkpoint", "none", "--encoder", "gin-gcc", "--epochs", 1, *options)
+    outcome = graphkin("finetune", *data, *training)
+    assert outcome.code == 0, outcome.err
+    document = json.loads(output.read_text())
+    assert (document["options"]["pooling"], document["setting"]["model"]["layers"]) == (pooling, 4)
+    assert "here: GIN-GCC without pre-training" in outcome.out
 
 
 def test_graphs_with_a_node_encoder_are_refused(graphkin: Any, shapes: Path, node_checkpoint: Path) -> None:

@@ -225,7 +225,7 @@ def test_the_published_runs_on_nodes() -> None:
         momentum=Momentum(queue=16_384)
     )
     assert replace(
-        PretrainConfig.from_strategy("gcc", "rc", kind="node"), preset="default"
+        PretrainConfig.from_strategy("gcc", "rc", kind="node", model=Model.from_kind("node")), preset="default"
     ) == PretrainConfig.from_strategy("gcc", kind="node")
 
 

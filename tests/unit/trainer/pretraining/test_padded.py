@@ -27,7 +27,7 @@ from graphkin.trainer.pretraining.schedule import learning_rate
 from graphkin.trainer.pretraining.trainer import Trainer, make_objective
 from graphkin.trainer.pretraining.viewed import ViewedGraphs
 from graphkin.trainer.pretraining.widening import widen
-from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, Encoder, Operation, Strategy, Views
+from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, NODE_ENCODERS, Encoder, Operation, Strategy, Views
 
 SIZES = [5, 9, 12, 30, 7, 1, 22, 14, 14, 8, 3, 17, 25, 6, 11, 19]
 ANCHORS = np.array([3, 8, 1, 14, 5, 12], np.int32)
@@ -65,7 +65,7 @@ def noise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(masking, "_log_exponential", log_exponential)
 
 
-def small(strategy: Strategy, encoder: Encoder = "gin", kind: str = "molecule", **options: Any) -> PretrainConfig:
+def small(strategy: Strategy, encoder: str = "gin", kind: str = "molecule", **options: Any) -> PretrainConfig:
     model = replace(Model.from_kind(kind, encoder), layers=2, width=12)
     config = PretrainConfig.from_strategy(strategy, kind=kind, model=model, batch_size=6, **options)
     return replace(config, draws=replace(config.draws, negatives=min(config.draws.negatives, 5)))
@@ -146,9 +146,9 @@ def test_padding_changes_no_mask(corpus: Corpus, preset: Any, type: torch.dtype,
 
 
 @PRECISIONS
-@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("encoder", [*ENCODERS, *NODE_ENCODERS])
 def test_padding_changes_nothing_for_nodes(
-    surroundings: Corpus, encoder: Encoder, type: torch.dtype, tolerance: float
+    surroundings: Corpus, encoder: str, type: torch.dtype, tolerance: float
 ) -> None:
     assert_padding_changes_nothing(small("hgc-fo", encoder, "node"), surroundings, type, tolerance)
 
