@@ -51,7 +51,7 @@ def require_fingerprint_column(column: str | None, *, is_precomputed: bool) -> N
     """
     if is_precomputed != (column is not None):
         raise InvalidInput(
-            "given fingerprints and a column of fingerprints need each other",
+            "precomputed fingerprints need a column, and a column of fingerprints needs --fingerprint given",
             given="--fingerprint given without a column" if column is None else f"--fingerprint-column {column} alone",
             expected="--fingerprint given and --fingerprint-column COLUMN, or neither",
             hint='add the missing option (in Python fingerprint="given" and fingerprint_column)',

@@ -85,5 +85,5 @@ def load_or_compute_index(
             cached = cache.get_or_add(key, index._asdict(), read)
         return cached
     except OSError as error:
-        _log.warning("the search index of generation %s cannot be kept: %s", generation.id[:12], error)
+        _log.warning("the search index of generation %s cannot be cached: %s", generation.id[:12], error)
         return compute() if index is None else index

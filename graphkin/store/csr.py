@@ -190,14 +190,14 @@ def flaw(graph: Graph) -> tuple[str, str] | None:
     """
     indptr = graph.indptr
     if indptr[0] != 0 or indptr[-1] != len(graph.indices) or (indptr[1:] < indptr[:-1]).any():
-        return "indptr", "it does not rise from 0 to the number of neighbours"
+        return "indptr", "it does not rise from 0 to the number of neighbors"
     flaw_code = _flaw(indptr, graph.indices, graph.similarity)
     return None if flaw_code == _NONE else _FLAWS[flaw_code]
 
 
 _NONE, _NEIGHBORS, _SIMILARITY = -1, 0, 1
 _FLAWS = (
-    ("indices", "its rows are not sorted neighbours that have neighbours themselves"),
+    ("indices", "its rows are not sorted neighbors that have neighbors themselves"),
     ("similarity", "it holds other numbers than 0 to 1"),
 )
 
@@ -221,11 +221,11 @@ def links_flaw(links: Links) -> tuple[str, str] | None:
     """Return the name of the first invalid array of a big graph, and the violation of `Links`, or None."""
     indptr, indices = links.indptr, links.indices
     if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
-        return "indptr", "it does not rise from 0 to the number of neighbours"
+        return "indptr", "it does not rise from 0 to the number of neighbors"
     owner = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     inside = (indices >= 0) & (indices < len(indptr) - 1) & (indices != owner)
     if not inside.all() or ((indices[1:] <= indices[:-1]) & (owner[1:] == owner[:-1])).any():
-        return "indices", "its rows are not sorted neighbours"
+        return "indices", "its rows are not sorted neighbors"
     return None
 
 

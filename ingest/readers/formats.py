@@ -145,7 +145,7 @@ def choose_format(path: str, requested: str | None, formats: Mapping[str, str], 
     format = requested or extensions.get(extension(path))
     if format is None:
         raise InvalidInput(
-            f"the format of {path} cannot be told from its name",
+            f"the format of {path} cannot be determined from its name",
             expected=f"{', '.join(extensions)}, with or without {', '.join(COMPRESSED)}",
             hint=f"rename the file, or add --format with one of {accepted}",
         )

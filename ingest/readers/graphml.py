@@ -90,7 +90,7 @@ class _Reader(GraphMLReader):  # type: ignore[misc]
         self.edge_ids.clear()
         graph = self.make_graph(element, self.keys, self.defaults)
         if len(graph) != sum(1 for _ in element.iter(f"{{{self.NS_GRAPHML}}}node")):
-            raise NetworkXError("nodes share an id, lie in a graph of their own, or are not there but have edges")
+            raise NetworkXError("duplicate node ids, a nested graph, or edges to undefined nodes")
         return graph
 
 

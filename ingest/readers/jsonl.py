@@ -30,7 +30,7 @@ def read_jsonl(lines: Iterable[Line]) -> Iterator[Record]:
         values = [value if isinstance(value, str) else json.dumps(value) for value in properties.values()]
         names = [] if name is None else [str(name)]
         if fault := text_fault("".join([*names, *properties, *values])):
-            yield faulty_record(number, text, f"what it says of itself {fault}")
+            yield faulty_record(number, text, f"its name or a property {fault}")
             continue
         yield number, text, next(iter(names), None), list(properties), values, None
 

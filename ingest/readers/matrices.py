@@ -141,7 +141,7 @@ def _arrays(path: str, stream: IO[bytes]) -> dict[str, np.ndarray]:
         try:
             arrays: dict[str, np.ndarray] = {name: file[name] for name in _ARRAYS if name in names}
         except MemoryError as error:  # numpy allocates the stated size before it reads
-            raise ValueError("its arrays are said to be larger than this machine's memory") from error
+            raise ValueError("its header claims arrays larger than this machine's memory") from error
     if strange := [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]:
         raise ValueError(f"{strange[0]} is no array")
     return arrays

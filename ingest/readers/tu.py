@@ -216,7 +216,7 @@ class _Dataset:
         if columns is not None and table.num_columns != columns:
             raise self._damage_error(ending, f"{table.num_columns} columns, not {columns}")
         if not all(pa.types.is_integer(column.type) and not column.null_count for column in table.columns):
-            raise self._damage_error(ending, "it holds something else than whole numbers")
+            raise self._damage_error(ending, "it holds other values than whole numbers")
         return np.stack(table.columns, axis=1)
 
     def _data(self, ending: str) -> bytes:

@@ -12,7 +12,7 @@ from graphkin.ingest.readers.source import STDIN, ReadOptions, open_raw
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import FingerprintType
 
-_HINT = "say it: add --bits, or of vectors --dimension"
+_HINT = "add --bits for fingerprints, or --dimension for vectors"
 
 
 def fingerprint_type(files: Sequence[str], notations: Mapping[str, str], options: ReadOptions) -> FingerprintType:
@@ -37,7 +37,7 @@ def fingerprint_type(files: Sequence[str], notations: Mapping[str, str], options
     (bits,) = widths
     if bits is None:
         raise InvalidInput(
-            "the number of bits cannot be told from the first record",
+            "the first record does not show the number of bits",
             given=files[0],
             expected="a fingerprint in the first record, or --bits",
             hint=_HINT,
@@ -75,7 +75,7 @@ def _first_text(path: str, notations: Mapping[str, str], options: ReadOptions) -
     """Return the text of the first record, or "" if there is no record."""
     if path == STDIN:
         raise InvalidInput(
-            "the length of fingerprints and vectors cannot be told from standard input",
+            "standard input does not show the length of fingerprints or vectors",
             given=path,
             expected="--bits for fingerprints, --dimension for vectors",
             hint=_HINT,

@@ -77,7 +77,7 @@ def test_unclosed_or_unsupported_extension_is_not_read_as_a_name(
     rejections = json.loads(graphkin("info", *place, "--rejections", "--json").out)["rejections"]
     assert [(row["line"], row["input"], row["reason"]) for row in rejections] == [
         (1, lines[0], "the extension of the SMILES is never closed"),
-        (2, "CCN |$;;Boc$|", "its extension says more than is kept (labels of atoms): $;;Boc$"),
+        (2, "CCN |$;;Boc$|", "its extension has a feature that is not stored (labels of atoms): $;;Boc$"),
         (3, lines[2], "no CXSMILES: note"),
     ]
 

@@ -105,7 +105,7 @@ def test_ingest_reports_counts_and_recipe(ingest: Callable[..., Any], lines: Pat
         ("g.jsonl", ("--format", "graphml"), "not GraphML"),
         ("g.jsonl", ("--format", "tu"), "g.jsonl"),
         ("g.jsonl", ("--format", "sdf"), "--format"),
-        ("g.dat", (), "cannot be told from its name"),
+        ("g.dat", (), "cannot be determined from its name"),
         ("absent.jsonl", (), "absent.jsonl"),
         ("-", (), "--format"),
         ("-", ("--format", "tu"), "folder or a zip"),
@@ -145,7 +145,7 @@ def test_rejections_are_kept_with_file_and_line(
     assert [row["input"] for row in rejections] == bad
     assert [row["reason"].partition(":")[0] for row in rejections] == [
         "empty record", "not JSON", '"edges" is not a list of pairs of node numbers',
-        '"name" is neither a text nor a whole number', "what it says of itself is not Unicode text",
+        '"name" is neither a text nor a whole number', "its name or a property is not Unicode text",
     ]  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def test_ingest_reports_counts_and_recipe(ingest: Callable[..., Any]) -> None:
         (("f.edgelist",), "a a\nb b\n", "were rejected"),
         (("f.edgelist",), "a b\nalone\n", "has 1 columns"),
         (("f.mtx",), "%%MatrixMarket matrix coordinate pattern general\n9 9 1000000000\n1 2\n", "truncated or damaged"),
-        (("f.xyz",), "a b\n", "cannot be told from its name"),
+        (("f.xyz",), "a b\n", "cannot be determined from its name"),
         (("f.csv",), "a,b\n1,2\n", "--source-column"),
         (("f.csv", "--source-column", "a"), "a,b\n1,2\n", "--target-column"),
         (("f.edgelist", "--labels", "absent.txt"), "a b\n", "absent.txt"),

@@ -65,7 +65,11 @@ class DeviceJoin:
         return int(self._first_tasks[-1])
 
     def progress(self, task: int) -> int:
-        """Return the progress before `task` as a number of rows, weighted by the tiles of each task."""
+        """Return the progress before `task` as a number of rows, weighted by the tiles of each task.
+
+        It stays at the number of rows after the last task, because `AppendJoin` counts the tasks of two joins.
+        """
+        task = min(task, self.task_count)
         pair = int(np.searchsorted(self._first_tasks, task, side="right")) - 1
         tiles = self._first_tiles[pair] + (task - self._first_tasks[pair]) * self._sizes.tiles_per_task
         return int(len(self._rows.words) * tiles // max(self._first_tiles[-1], 1))

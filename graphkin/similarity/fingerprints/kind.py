@@ -64,7 +64,7 @@ class FingerprintKind(Kind[BitsRecipe]):
     def check_items(self, generation: Generation, sample: int, random: np.random.Generator) -> list[str]:
         ids = random.choice(generation.size, min(sample, generation.size), replace=False).astype(np.int32)
         is_wrong = (recompute_words(generation, ids) != generation.fingerprints().words[ids]).any(axis=1)
-        return [f"item {id}: its stored bits are not those that it is written with" for id in np.sort(ids[is_wrong])]
+        return [f"item {id}: its stored fingerprint differs from its stored text" for id in np.sort(ids[is_wrong])]
 
     def recompute_similarities(self, generation: Generation, edges: Edges) -> Float64:
         return recompute_similarities(generation, edges)

@@ -110,15 +110,15 @@ def _read_labels(labels: object, nodes: int) -> Sequence[str] | Sequence[int] | 
     if labels is None:
         return None
     if not isinstance(labels, list) or len(labels) != nodes:
-        raise Rejected(f'"labels" is not a list of {nodes} labels, one a node')
+        raise Rejected(f'"labels" is not a list of {nodes} labels, one per node')
     if {type(label) for label in labels} not in ({int}, {str}):
-        raise Rejected('"labels" holds something else than integers alone or texts alone')
+        raise Rejected('"labels" holds other values than integers alone or texts alone')
     if not all(-(2**63) <= label < 2**63 for label in labels if isinstance(label, int)):
         raise Rejected('"labels" holds an integer of more than 64 bits')
     try:
         "".join(map(str, labels)).encode()
     except UnicodeEncodeError as error:
-        raise Rejected('"labels" holds what is not Unicode text') from error
+        raise Rejected('"labels" is not Unicode text') from error
     return labels
 
 

@@ -59,7 +59,11 @@ def count_grouped_atoms(extension: str) -> int:
 def _rejection_reason(fields: str) -> str:
     feature = next((name for prefix, name in _UNSUPPORTED.items() if fields.startswith(prefix)), None)
     excerpt = fields[:_EXCERPT] + ("…" if len(fields) > _EXCERPT else "")
-    return f"its extension says more than is kept ({feature}): {excerpt}" if feature else f"no CXSMILES: {excerpt}"
+    return (
+        f"its extension has a feature that is not stored ({feature}): {excerpt}"
+        if feature
+        else f"no CXSMILES: {excerpt}"
+    )
 
 
 def split_smiles(text: str) -> tuple[str, str, str]:

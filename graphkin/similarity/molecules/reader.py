@@ -78,7 +78,7 @@ class MoleculeReader:
             if reason := features.rejection_reason(molecule):
                 raise Rejected(reason)
             if structure.grouped_atom_count != stereo.count_grouped_atoms(molecule):
-                raise Rejected("a stereo group names an atom that is no stereocentre")
+                raise Rejected("a stereo group names an atom that is no stereocenter")
         molecule = _standardize(molecule, self._recipe.standardise)
         return molecule if self._keeps_fingerprint(structure) else _reread(molecule)
 
@@ -150,7 +150,7 @@ def _reread(molecule: Chem.Mol) -> Chem.Mol:
     if parsed is None:
         raise Rejected(f"RDKit cannot read the SMILES it writes for this: {smiles}")
     if parsed.GetStereoGroups() and not stereo.is_equivalent(molecule, parsed):
-        raise Rejected(f"RDKit reads something else from the CXSMILES that says the same: {smiles}")
+        raise Rejected(f"RDKit reads another molecule from the CXSMILES that it writes for this: {smiles}")
     return parsed
 
 

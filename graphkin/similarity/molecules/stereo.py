@@ -140,7 +140,7 @@ def _variants(molecule: Chem.Mol, groups: Sequence[_Group]) -> list[_Variant]:
         centers.add(_stereocenters(variant))
         variants.append(_Variant(mirrored, Chem.MolToSmiles(variant), variant))
     if len(centers) > 1:
-        raise Rejected("what its stereo groups leave open decides which other atoms are stereocentres")
+        raise Rejected("mirroring a stereo group changes which other atoms are stereocenters")
     return variants
 
 

@@ -70,7 +70,7 @@ class VectorKind(Kind[VectorRecipe]):
         recipe = self.recipe(generation.manifest.recipe)
         stored, indexed = read_vectors(generation, recipe, ids), load_vectors(generation, recipe).vectors[ids]
         is_wrong = (stored != indexed).any(axis=1)
-        return [f"item {id}: what is compared is not the vector that it is written with" for id in ids[is_wrong]]
+        return [f"item {id}: its stored vector differs from its stored text" for id in ids[is_wrong]]
 
     def recompute_similarities(self, generation: Generation, edges: Edges) -> Float64:
         return recompute_similarities(generation, self.recipe(generation.manifest.recipe), edges)

@@ -173,7 +173,7 @@ class LakeFiles:
         return {"generation": self._lake.manifest.generation, "what": name, "parts": digests}
 
     def _warn(self, name: str, error: OSError) -> None:
-        _log.warning("%s of generation %s cannot be kept: %s", name, self._lake.manifest.generation[:12], error)
+        _log.warning("%s of generation %s cannot be cached: %s", name, self._lake.manifest.generation[:12], error)
 
     def damage_error(self, name: str, problem: str) -> StoreDamaged:
         """Return the error for a damaged part, and remember the damage."""

@@ -230,7 +230,7 @@ def test_empty_list_of_rejections_is_written(embed: Any, tmp_path: Path) -> None
         ("smiles\n", "out.parquet", (), "molecules.csv", 2, "none of 0 records is a molecule"),
         ("", "out.npy", (), "molecules.smi", 2, "is empty"),
         ("a,b\nC,D\n", "out.npy", (), "molecules.csv", 2, "no column 'smiles'"),
-        ("C\n", "out.npy", (), "molecules.xyz", 2, "cannot be told from its name"),
+        ("C\n", "out.npy", (), "molecules.xyz", 2, "cannot be determined from its name"),
         ("\n\n\n\nM  END\n$$$$\n", "out.npy", (), "molecules.sdf", 2, "none of 1 records is a molecule"),
         ("C\n", "nowhere/out.npy", (), "molecules.smi", 2, "cannot write the file"),
         ("C\n", "out.npy", ("--checkpoint", "nowhere"), "molecules.smi", 3, "holds no training run"),

@@ -151,8 +151,8 @@ def test_repeated_molecule_with_other_bits_is_rejected(graphkin: Graphkin, worke
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--fingerprint", "given"), "need each other"),
-        (("--fingerprint-column", "fp"), "need each other"),
+        (("--fingerprint", "given"), "precomputed fingerprints need a column"),
+        (("--fingerprint-column", "fp"), "precomputed fingerprints need a column"),
         (("--fingerprint", "given", "--fingerprint-column", "bits"), "--fingerprint-column"),
         (("--fingerprint", "given", "--fingerprint-column", "fp", "--radius", 2), "radius"),
     ],
@@ -171,5 +171,5 @@ def test_supplied_fingerprints_need_a_table(tmp_path: Path) -> None:
         names_by_smiles = IngestOptions(read=ReadOptions(fingerprint_column="fp"), workers=1)
         with pytest.raises(InvalidInput, match="only tables"):
             build(store, "c", [str(tmp_path / "a.smi")], recipe, names_by_smiles)
-        with pytest.raises(InvalidInput, match="need each other"):
+        with pytest.raises(InvalidInput, match="precomputed fingerprints need a column"):
             build(store, "c", [str(tmp_path / "a.smi")], recipe, IngestOptions(workers=1))

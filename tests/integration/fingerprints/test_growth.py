@@ -167,4 +167,4 @@ def test_append_needs_the_same_fingerprint_options(
     assert graphkin("ingest", "molecules", "a.csv", *place, *given).code == 0
     outcome = graphkin("append", "a.csv", *place, *append_options)
     assert outcome.code == 2
-    assert "need each other" in outcome.err
+    assert "precomputed fingerprints need a column" in outcome.err

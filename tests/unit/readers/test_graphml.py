@@ -79,11 +79,11 @@ GOOD = '<graph id="good" edgedefault="undirected"><node id="a"/><node id="b"/><e
 @pytest.mark.parametrize(
     ("graph", "reason"),
     [
-        ('<graph id="x"><node id="a"/><edge source="a" target="z"/></graph>', "not there"),
-        ('<graph id="x"><node id="a"/><edge source="a"/></graph>', "not there"),
-        ('<graph id="x"><node id="a"/><node id="a"/></graph>', "share an id"),
-        ('<graph id="x"><node/><node/></graph>', "share an id"),
-        ('<graph id="x"><node id="a"><graph><node id="b"/></graph></node></graph>', "graph of their own"),
+        ('<graph id="x"><node id="a"/><edge source="a" target="z"/></graph>', "undefined nodes"),
+        ('<graph id="x"><node id="a"/><edge source="a"/></graph>', "undefined nodes"),
+        ('<graph id="x"><node id="a"/><node id="a"/></graph>', "duplicate node ids"),
+        ('<graph id="x"><node/><node/></graph>', "duplicate node ids"),
+        ('<graph id="x"><node id="a"><graph><node id="b"/></graph></node></graph>', "nested graph"),
         ('<graph id="x"><node id="a"/><hyperedge/></graph>', "hyperedge"),
         ('<graph id="x"><node id="a"/><edge source="a" target="a" directed="true"/></graph>', "directed"),
         ('<graph id="x"><node id="a"><data key="unknown">1</data></node></graph>', "unknown"),

@@ -102,7 +102,7 @@ def test_standard_input_is_read() -> None:
     [
         ("-", {}, "format of standard input is unknown"),
         ("-", {"format": "tu"}, "folder or a zip"),
-        ("g.smi", {}, "cannot be told from its name"),
+        ("g.smi", {}, "cannot be determined from its name"),
         ("g.jsonl", {"format": "smi"}, "this format is not accepted here"),
         ("absent.jsonl", {}, "cannot open"),
         ("empty.jsonl", {}, "is empty"),

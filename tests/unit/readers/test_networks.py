@@ -182,7 +182,7 @@ HEADER = "%%MatrixMarket matrix coordinate pattern general\n% made up\n"
         ("a.mtx", HEADER + "5 5 1000000000\n1 2\n", "truncated or damaged"),
         ("a.npz", "PK no zip", "damaged or cannot be read"),
         ("a.graphml", "<graphml", "not GraphML"),
-        ("a.xyz", "1 2\n", "cannot be told from its name"),
+        ("a.xyz", "1 2\n", "cannot be determined from its name"),
     ],
 )  # fmt: skip
 def test_invalid_files_are_refused_in_little_memory(tmp_path: Path, name: str, content: str, message: str) -> None:

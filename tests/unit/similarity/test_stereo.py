@@ -213,5 +213,5 @@ def test_fingerprint_equals_that_of_the_canonical_text(name: str) -> None:
     ],
 )
 def test_centers_that_depend_on_a_group_are_rejected(text: str) -> None:
-    with pytest.raises(Rejected, match="stereocentre"):
+    with pytest.raises(Rejected, match="stereocenter"):
         MoleculeReader(resolve()).read(text, "smiles")

@@ -117,7 +117,7 @@ def test_flaw_reports_an_invalid_graph(part: int, place: int, value: float) -> N
 
 def test_flaw_reports_a_neighbor_without_neighbors() -> None:
     graph = Graph(np.array([0, 1, 1]), np.array([1], np.int32), np.array([0.5], np.float32))
-    assert csr.flaw(graph) == ("indices", "its rows are not sorted neighbours that have neighbours themselves")
+    assert csr.flaw(graph) == ("indices", "its rows are not sorted neighbors that have neighbors themselves")
     assert csr.flaw(Graph(np.array([0]), np.empty(0, np.int32), np.empty(0, np.float32))) is None
 
 

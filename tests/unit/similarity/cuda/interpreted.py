@@ -3,7 +3,8 @@
     TRITON_INTERPRET=1 python interpreted.py FOLDER
 
 For each FOLDER/NAME.npz with `words`, `threshold`, `sizes`, `old_count` and `first_task`, it writes
-FOLDER/NAME.result.npz with the pairs, the number of pairs of each task and the reported progress.
+FOLDER/NAME.result.npz with the pairs, the number of pairs of each task, and the progress before the first task and
+of each task.
 """
 
 import sys
@@ -33,8 +34,9 @@ def main(folder: Path) -> None:
     for path in sorted(folder.glob("*.npz")):
         case = np.load(path)
         join = join_of(case["words"], float(case["threshold"]), Sizes(*case["sizes"].tolist()), int(case["old_count"]))
-        progress: list[int] = []
-        tasks = list(join.pairs(int(case["first_task"]), advance=progress.append))
+        first_task = int(case["first_task"])
+        progress = [join.progress(first_task)]
+        tasks = list(join.pairs(first_task, advance=progress.append))
         pairs = Pairs.concatenate(tasks)
         counts = [len(task) for task in tasks]
         np.savez(
