@@ -45,9 +45,10 @@ def ingest(
         store: A folder, which is created if it does not exist, or the address neo4j://HOST of a Neo4j server.
         collection: Name of the collection.
         kind: Kind of the items.
-        preset: Name of a set of defaults for the recipe. Only molecules and graphs have presets besides "default".
+        preset: Name of a set of defaults for the recipe. Molecules, graphs and nodes have presets
+            besides "default".
         threshold: Minimum similarity of an edge. Without a preset, the default is 0.4 for molecules and fingerprints, 0
-            for graphs and nodes, and 0.8 for vectors.
+            for graphs, 0.5 for nodes, and 0.8 for vectors.
         format: Format of the files, such as "smi" or "csv". By default, the file name extension decides.
         smiles_column: Name of the column with SMILES, for tables. The default is "smiles".
         name_column: Name of the column with item names. The default is a column called id, Compound ID, name or
@@ -127,8 +128,8 @@ def _resolve_recipe(
             return molecule_recipe(files, read, preset, **options)
         case "graphs":
             return resolve_graphs(preset, **options)
-        case "nodes" if preset == "default":
-            return resolve_nodes(**options)
+        case "nodes":
+            return resolve_nodes(preset, **options)
         case "fingerprints" if preset == "default":
             return bits_recipe(files, read, **options)
         case "vectors" if preset == "default":
@@ -136,7 +137,7 @@ def _resolve_recipe(
     raise InvalidInput(
         "there is no recipe for this kind and preset",
         given=f"kind {kind}, preset {preset}",
-        expected="kind molecules or graphs with any preset; kind nodes, fingerprints or vectors without a preset",
+        expected="kind molecules, graphs or nodes with a preset; kind fingerprints or vectors without a preset",
         hint='pass kind="molecules", "graphs", "nodes", "fingerprints" or "vectors", and leave '
-        "preset out for the last three",
+        "preset out for the last two",
     )

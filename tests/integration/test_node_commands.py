@@ -43,23 +43,31 @@ def test_every_format_gives_the_same_generation(ingest: Callable[..., Any], tmp_
     (tmp_path / "packed").write_bytes(gzip.compress(EDGES.encode()))
     (tmp_path / "club.tsv").write_text("a\tb\n" + EDGES.replace(" ", "\t"))
     same = [
-        ingest("club.edgelist", "--json", "--workers", 1, "--restart", 0.8, "--walks", "paper", "--max-nodes", 256),
-        ingest("packed", "--format", "edgelist", "--json", "--seed", 0, "--initial", "degree", "--iterations", 3),
+        ingest("club.edgelist", "--json", "--workers", 1, "--restart", 0.8, "--subgraph", "ppr", "--max-nodes", 64),
+        ingest("packed", "--format", "edgelist", "--json", "--initial", "log-degree", "--iterations", 1),
         ingest("club.tsv", "--source-column", "A", "--target-column", "b", "--json", "--similarity", "wl"),
-        ingest("-", "--format", "edgelist", "--json", "--threshold", 0, "--top-k", 70, stdin=EDGES.encode()),
+        ingest("-", "--format", "edgelist", "--json", "--threshold", 0.5, "--top-k", 70, stdin=EDGES.encode()),
     ]
     assert [generation_id(outcome) for outcome in same] == [expected] * len(same)
-    for other in (("--seed", 1), ("--walks", 500), ("--restart", 0.5), ("--max-nodes", 9), ("--labels", "labels.txt")):
-        assert generation_id(ingest("club.edgelist", "--json", *other)) != expected
+    others = (
+        ("--preset", "paper"), ("--subgraph", "walks"), ("--subgraph", "walks", "--seed", 1),
+        ("--subgraph", "walks", "--walks", 500), ("--restart", 0.5), ("--max-nodes", 9), ("--labels", "labels.txt"),
+    )  # fmt: skip
+    assert len({expected, *(generation_id(ingest("club.edgelist", "--json", *each)) for each in others)}) == 8
 
 
 def test_ingest_reports_counts_and_recipe(ingest: Callable[..., Any]) -> None:
     outcome = ingest("club.edgelist", "--labels", "labels.txt")
     assert "34 items (34 records, 0 duplicates, 0 rejected)" in outcome.out
-    options = ("--initial", "centre", "--walks", 100, "--candidates", "window", "--closeness", 5, "--top-k", 3)
+    walks = ("--subgraph", "walks", "--walks", 100)
+    options = ("--initial", "centre", *walks, "--candidates", "window", "--closeness", 5, "--top-k", 3)
     manifest = json.loads(ingest("club.edgelist", "--json", *options).out)
     fields = ("labels", "walks", "candidates", "closeness", "top_k", "restart", "max_nodes", "seed", "kernel")
     assert [manifest["recipe"][name] for name in fields] == ["centre", 100, "window", 5, 3, 0.8, 256, 0, "wl"]
+    paper = json.loads(ingest("club.edgelist", "--json", "--preset", "paper").out)["recipe"]
+    expected = {"schema_version": 2, "subgraph": "ppr", "weights": "none", "labels": "degree", "iterations": 3,
+                "min_visits": 1, "candidates": "window", "threshold": 0}  # fmt: skip
+    assert expected.items() <= paper.items()
     assert (manifest["kind"], len(manifest["links"])) == ("node", 64)
     near = json.loads(ingest("club.edgelist", "--json", "--similarity", "proximity", "--radius", 1, "--top-k", 0).out)
     assert near["edges"] == CLUB.number_of_edges()
@@ -78,8 +86,19 @@ def test_ingest_reports_counts_and_recipe(ingest: Callable[..., Any]) -> None:
         (("f.csv", "--source-column", "a"), "a,b\n1,2\n", "--target-column"),
         (("f.edgelist", "--labels", "absent.txt"), "a b\n", "absent.txt"),
         (("f.edgelist", "club.edgelist", "--labels", "labels.txt"), "a b\n", "differs from the number of files"),
-        (("f.edgelist", "--walks", "many"), "a b\n", "walks: expected paper, or an integer\n  given: many\n"),
-        (("f.edgelist", "--walks", 0), "a b\n", "walks: expected paper, or at least 1\n  given: 0\n"),
+        (
+            ("f.edgelist", "--subgraph", "walks", "--walks", "many"),
+            "a b\n",
+            "walks: expected paper, or an integer\n  given: many\n",
+        ),
+        (
+            ("f.edgelist", "--subgraph", "walks", "--walks", 0),
+            "a b\n",
+            "walks: expected paper, or at least 1\n  given: 0\n",
+        ),
+        (("f.edgelist", "--walks", 9), "a b\n", "--walks does not apply to subgraphs by PageRank"),
+        (("f.edgelist", "--seed", 0), "a b\n", "--seed does not apply to subgraphs by PageRank"),
+        (("f.edgelist", "--preset", "rc"), "a b\n", "--preset"),
         (("f.edgelist", "--restart", 1), "a b\n", "restart"),
         (("f.edgelist", "--max-nodes", 1), "a b\n", "max_nodes"),
         (("f.edgelist", "--initial", "index"), "a b\n", "--initial"),
@@ -112,7 +131,7 @@ def test_names_hubs_and_invalid_edges(
     rejections = json.loads(graphkin("info", *place, "--rejections", "--json").out)["rejections"]
     assert [(row["line"], row["input"]) for row in rejections] == [(30_002, "alone"), (2, "nobody")]
     hub = json.loads(graphkin("neighbors", *place, "--name", "hub", "--json").out)["item"]
-    assert (hub["properties"]["degree"], hub["properties"]["nodes"], hub["properties"]["label"]) == (30_001, 256, "H")
+    assert (hub["properties"]["degree"], hub["properties"]["nodes"], hub["properties"]["label"]) == (30_001, 64, "H")
     assert graphkin("verify", "--store", place[1], "--sample", 200).code == 0
 
 
@@ -122,7 +141,7 @@ def test_commands_read_nodes(graphkin: Callable[..., Any], place: tuple[str, ...
     collections = json.loads(graphkin("info", "--store", place[1], "--json").out)["collections"]
     assert [(each["name"], each["kind"], each["items"]) for each in collections] == [("c", "node", 34)]
     assert graphkin("verify", "--store", place[1]).code == 0
-    query = '{"edges": [[0, 1], [1, 2], [2, 0]], "centre": 2}'
+    query = '{"edges": [[0, 1], [1, 2], [2, 0]], "labels": [3, 4, 4], "weights": [80, 10, 10], "centre": 2}'
     result = json.loads(graphkin("search", *place, query, "--json").out)
     assert len(result["hits"]) == 10
     refused = graphkin("search", *place, '{"edges": [[0, 1]]}')

@@ -263,7 +263,25 @@ def graphs(
             "Name the columns of a table of edges",
             "graphkin ingest nodes edges.csv --source-column from --target-column to --store s --collection usa",
         ),
+        (
+            "Find the subgraphs by random walks",
+            "graphkin ingest nodes usa.edgelist --subgraph walks --seed 1 --store s --collection usa",
+        ),
     ]
+)
+@option(
+    "--preset",
+    type=click.Choice(["default", "paper"]),
+    default="default",
+    panel="Recipe",
+    help="Recipe to start from: graphkin's, or the paper's with its walks replaced by their average.",
+)
+@option(
+    "--subgraph",
+    type=click.Choice(["ppr", "walks"]),
+    panel="Recipe",
+    help="How the nodes around a node are found. ppr: those with the highest personalized PageRank; walks: those that "
+    "random walks with restart visit, which depends on --seed. [default: ppr]",
 )
 @option(
     "--labels",
@@ -280,46 +298,58 @@ def graphs(
     panel="Recipe",
     help="wl: Weisfeiler-Lehman kernel of the subgraphs around two nodes; proximity: 1 / (1 + distance). [default: wl]",
 )
-@option("--restart", type=float, panel="Recipe", help="Probability that a walk ends before a step. [default: 0.8]")
+@option(
+    "--restart",
+    type=float,
+    panel="Recipe",
+    help="Probability that a walk ends before a step, for PageRank too. [default: 0.8]",
+)
 @option(
     "--walks",
     metavar="paper|N",
     panel="Recipe",
-    help="Walks per node. paper: max(64, round(degree · e/(e-1) / restart)). [default: paper]",
+    help="With --subgraph walks: number of walks per node. paper: as many as make max(256, round(degree · e/(e-1) / "
+    "restart)) steps. [default: paper]",
 )
 @option(
     "--max-nodes",
     type=int,
     panel="Recipe",
-    help="Number of nodes of a subgraph: the first ones that walks visit. [default: 256]",
+    help="Largest number of nodes of a subgraph. [default: 64; paper, walks: 256]",
 )
-@option("--seed", type=int, panel="Recipe", help="Random seed of the walks. [default: 0]")
-@_iterations
+@option("--seed", type=int, panel="Recipe", help="With --subgraph walks: random seed. [default: 0]")
+@option(
+    "--iterations",
+    type=int,
+    panel="Recipe",
+    help="Iterations of the Weisfeiler-Lehman kernel. [default: 1; paper: 3]",
+)
 @option(
     "--initial",
     "labels",
-    type=click.Choice(["degree", "uniform", "centre"]),
+    type=click.Choice(["log-degree", "degree", "uniform", "centre"]),
     panel="Recipe",
-    help="Initial labels of the kernel: degree within the subgraph, the same for all, or whether the node is the "
-    "center. [default: degree]",
+    help="Initial labels of the kernel: binary logarithm of the degree in the big graph, degree within the subgraph, "
+    "the same for all, or whether the node is the center. [default: log-degree; paper: degree]",
 )
 @option(
     "--candidates",
     type=click.Choice(["exact", "window"]),
     panel="Similarity",
     help="Candidate rule. exact: compare all nodes with subgraphs of similar size; window: at most 70 per node. "
-    "[default: exact]",
+    "[default: exact; paper: window]",
 )
 @option(
     "--closeness",
     type=int,
     metavar="N",
     panel="Similarity",
-    help="Definition of similar size: the numbers of nodes and of edges differ by at most 1/N. [default: 10]",
+    help="Definition of similar size: the numbers of nodes and of edges differ by at most 1/N; 0: any size. "
+    "[default: 0; paper: 10]",
 )
 @option("--radius", type=int, panel="Recipe", help="Largest distance in proximity. [default: 2]")
-@_threshold("similarity", "0, which means above 0")
-@_top_k("70")
+@_threshold("similarity", "0.5; paper, proximity: 0, which means above 0")
+@_top_k("70; paper: 0")
 @options.ingest_run
 @options.ingest_target
 @_format("edgelist", "csv", "tsv", "graphml", "mtx", "npz")
@@ -334,6 +364,7 @@ def graphs(
 )
 @option("--label-column", metavar="COLUMN", panel="Input", help="Column with the label of a node. [default: label]")
 def nodes(
+    preset: str,
     label_files: tuple[str, ...],
     walks: str | None,
     format: str | None,
@@ -350,8 +381,9 @@ def nodes(
     line), a table (.csv .tsv), GraphML, Matrix Market (.mtx) or compressed sparse rows (.npz), also compressed (.gz
     .bz2 .xz .zst), or - for standard input.
 
-    A node is compared by the subgraph that random walks with restart visit around it. Directions and weights are
-    ignored. Self-loops and repeated edges are dropped. Isolated nodes and invalid lines are rejected with a reason: see
+    A node is compared by the subgraph of the nodes around it, in which a node counts by its share of the personalized
+    PageRank. Directions and weights are ignored: an edge joins both ends, whatever its direction, and all edges are
+    equal. Self-loops and repeated edges are dropped. Isolated nodes and invalid lines are rejected with a reason: see
     `graphkin info --rejections`.
     """
     from graphkin.ingest.readers import ReadOptions
@@ -360,7 +392,7 @@ def nodes(
     read = ReadOptions(
         format=format, source_column=source_column, target_column=target_column, label_column=label_column
     )
-    recipe = resolve_nodes(walks=int(walks) if walks and walks.isdigit() else walks, **recipe_options)
+    recipe = resolve_nodes(preset, walks=int(walks) if walks and walks.isdigit() else walks, **recipe_options)
     _ingest(recipe, read, None, labels=label_files, **run_options, **target_options)
 
 

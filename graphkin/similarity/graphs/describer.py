@@ -17,11 +17,12 @@ def read_structure(text: str, recipe: StructureRecipe, max_nodes: int = MAX_NODE
     """Read a graph, and check that it has all that the recipe compares.
 
     Raises:
-        Rejected: The text is not a valid graph, or it lacks the node labels or the center that the recipe compares.
+        Rejected: The text is not a valid graph, or it lacks labels, weights or the center that the recipe compares.
     """
     structure = Structure.read(text, max_nodes, centered=recipe.centered)
-    if recipe.labels == "given" and structure.labels is None:
-        raise Rejected("its nodes have no labels, which the recipe compares")
+    for name in recipe.compared_attributes:
+        if getattr(structure, name) is None:
+            raise Rejected(f"its nodes have no {name}, which the recipe compares")
     return structure
 
 

@@ -77,11 +77,15 @@ class GraphDescriptors(Descriptors):
         """The window rule, which accepts graphs of similar size (docs/concepts/method.md).
 
         A target with V nodes and E edges accepts a graph with V' nodes and E' edges if closeness · |V' - V| ≤ V and
-        closeness · |E' - E| ≤ E. If the target has no edges, the second condition is E' ≤ 5.
+        closeness · |E' - E| ≤ E. If the target has no edges, the second condition is E' ≤ 5. With the closeness 0 it
+        accepts every graph.
         """
-        reach = (self.nodes // self.recipe.closeness).astype(np.float64)
         edges = self.edges.astype(np.int64)[:, None]
-        allowed = np.where(edges, edges // self.recipe.closeness, _MAX_EDGES_FOR_EDGELESS)
+        if self.recipe.closeness:
+            reach = (self.nodes // self.recipe.closeness).astype(np.float64)
+            allowed = np.where(edges, edges // self.recipe.closeness, _MAX_EDGES_FOR_EDGELESS)
+        else:
+            reach, allowed = np.full(len(self), np.inf), np.full_like(edges, np.iinfo(np.int64).max)
         return Window.from_columns(self.nodes.astype(np.float64), reach, edges, allowed, self.tie, self.recipe.ties)
 
     @cached_property

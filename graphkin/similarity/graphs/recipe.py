@@ -1,5 +1,6 @@
 """Recipes of graphs, and their presets."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -32,6 +33,17 @@ class StructureRecipe(Recipe):
     iterations: Annotated[int, Field(ge=0, le=20)] = 3
     closeness: Annotated[int, Field(ge=1, le=100)] = 10
     kernel: str
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether nodes count by their weights in the text of a graph. If not, each node counts once."""
+        return False
+
+    @property
+    def compared_attributes(self) -> Sequence[str]:
+        """The attributes of nodes that the text of a graph must contain: "labels", "weights", both or none."""
+        labels = ["labels"] if self.labels in ("given", "log-degree") else []
+        return [*labels, "weights"] if self.is_weighted else labels
 
 
 class GraphRecipe(StructureRecipe):

@@ -9,6 +9,7 @@ import numpy as np
 from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
 from graphkin.similarity.graphs.index import SubtreeIndex
+from graphkin.similarity.graphs.plain import PlainKernel
 from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.graphs.reference import GrakelKernel
 from graphkin.similarity.graphs.structure import Structure
@@ -61,8 +62,8 @@ def load_descriptors(generation: Generation, recipe: StructureRecipe, digests: b
 def recompute_similarities(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:
     """Return the similarities of stored edges, (E,) float64.
 
-    They are computed by GraKeL, which is independent of the built-in kernel that built the edges, or by the built-in
-    kernel if GraKeL is not installed.
+    They are computed independently of the built-in kernel that built the edges: by GraKeL or, for weighted nodes, which
+    GraKeL does not have, in plain Python. If GraKeL is not installed, the built-in kernel computes them.
     """
     blocks = [edges.take(slice(start, start + _EDGES_PER_CALL)) for start in range(0, len(edges), _EDGES_PER_CALL)]
     return np.concatenate([np.empty(0), *(_block_similarities(generation, recipe, block) for block in blocks)])
@@ -71,7 +72,13 @@ def recompute_similarities(generation: Generation, recipe: StructureRecipe, edge
 def _block_similarities(generation: Generation, recipe: StructureRecipe, edges: Edges) -> Float64:
     ids, positions = np.unique(np.concatenate([edges.source, edges.target]), return_inverse=True)
     structures = [read_structure(text, recipe) for text in generation.structures(ids)]
-    kernel = GrakelKernel(structures, recipe) if find_spec("grakel") else Features.from_structures(structures, recipe)
+    kernel: PlainKernel | GrakelKernel | Features
+    if recipe.is_weighted:
+        kernel = PlainKernel(structures, recipe)
+    elif find_spec("grakel"):
+        kernel = GrakelKernel(structures, recipe)
+    else:
+        kernel = Features.from_structures(structures, recipe)
     a, b = np.split(positions.astype(np.int32), 2)
     return kernel.similarities(a, b)
 

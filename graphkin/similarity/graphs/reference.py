@@ -82,21 +82,31 @@ def _graph(structure: Structure, recipe: StructureRecipe) -> Any:
     """
     from grakel import Graph
 
-    neighbors: dict[int, dict[int, float]] = {node: {} for node in range(structure.nodes)}
+    neighbors = {node: dict.fromkeys(adjacent, 1.0) for node, adjacent in enumerate(adjacency(structure))}
+    return Graph(neighbors, node_labels=dict(enumerate(initial_labels(structure, recipe))))
+
+
+def adjacency(structure: Structure) -> list[list[int]]:
+    """Return the neighbors of each node."""
+    neighbors: list[list[int]] = [[] for _ in range(structure.nodes)]
     for u, v in structure.edges.tolist():
-        neighbors[u][v] = neighbors[v][u] = 1.0
-    labels: Sequence[int] | Sequence[str]
+        neighbors[u].append(v)
+        neighbors[v].append(u)
+    return neighbors
+
+
+def initial_labels(structure: Structure, recipe: StructureRecipe) -> Sequence[int] | Sequence[str]:
+    """Return the initial label of each node, as the recipe chooses it."""
     match recipe.labels:
         case "degree":
-            labels = [len(adjacent) for adjacent in neighbors.values()]
+            return [len(adjacent) for adjacent in adjacency(structure)]
         case "uniform":
-            labels = [0] * structure.nodes
+            return [0] * structure.nodes
         case "index":
-            labels = range(structure.nodes)
-        case "given":
-            labels = structure.labels or ()
+            return range(structure.nodes)
+        case "given" | "log-degree":
+            return structure.labels or ()
         case "centre":
-            labels = [int(node == structure.center) for node in range(structure.nodes)]
+            return [int(node == structure.center) for node in range(structure.nodes)]
         case _:
             raise ValueError(f"no such labels: {recipe.labels}")
-    return Graph(neighbors, node_labels=dict(enumerate(labels)))

@@ -46,7 +46,7 @@ class GraphSearch(Search):
 
         is_complete = generation.indexed_count == generation.size
         stored = load_index(generation, SubtreeIndex, is_valid) if is_complete else None
-        key = f"{self._recipe.model_dump_json(include={'labels', 'iterations'})} {version('graphkin')}"
+        key = f"{self._recipe.model_dump_json(include={'labels', 'weights', 'iterations'})} {version('graphkin')}"
         return stored or load_or_compute_index(generation, key, SubtreeIndex, is_valid, compute)
 
     def search(self, query: Query, min_similarity: float | None, limit: int) -> Hits:
@@ -83,8 +83,9 @@ def read_graph(recipe: StructureRecipe, text: str) -> Query:
         structure = read_structure(text, recipe)
     except Rejected as reason:
         excerpt = text[:200].encode(errors="backslashreplace").decode()
+        attributes = "".join(f', "{name}": [3, ...]' for name in recipe.compared_attributes)
         center = ', "centre": 0' if recipe.centered else ""
-        expected = f'{{"edges": [[0, 1], ...]{center}}}'
+        expected = f'{{"edges": [[0, 1], ...]{attributes}{center}}}'
         raise InvalidInput(
             f"this is not a graph: {reason}",
             given=excerpt,

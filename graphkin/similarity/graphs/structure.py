@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Self
 
@@ -14,6 +14,8 @@ from graphkin.store.records import Int32, Int64
 MAX_NODES = 100_000
 """Default limit on the number of nodes of a graph."""
 
+_MAX_WEIGHT = 2**31 - 1
+
 
 @dataclass(frozen=True)
 class Structure:
@@ -23,6 +25,7 @@ class Structure:
         nodes: Number of nodes.
         edges: (E, 2) int64 edges (u, v) with u < v, ascending.
         labels: One text or integer per node, or None.
+        weights: One integer per node, or None.
         loops: Number of self-loops that were dropped.
         repeated: Number of duplicate edges that were dropped.
         center: The node around which the graph is a subgraph of a network, or None.
@@ -34,13 +37,15 @@ class Structure:
     loops: int = 0
     repeated: int = 0
     center: int | None = None
+    weights: Sequence[int] | None = None
 
     @classmethod
     def read(cls, text: str, max_nodes: int = MAX_NODES, *, centered: bool = False) -> Self:
-        """Read a graph from JSON, `{"num_nodes": N, "edges": [[u, v], ...], "labels": [...]}`.
+        """Read a graph from JSON, `{"num_nodes": N, "edges": [[u, v], ...], "labels": [...], "weights": [...]}`.
 
-        Nodes are numbered from 0. `num_nodes` may be missing if the last node has an edge. `labels` may be missing.
-        Self-loops and duplicate edges are dropped. Other keys are ignored.
+        Nodes are numbered from 0. `num_nodes` may be missing if the last node has an edge. `labels` and `weights` may
+        be missing. Self-loops and duplicate edges are dropped. Other keys are ignored, and so are `weights` unless
+        `centered`.
 
         Args:
             text: The graph as JSON.
@@ -58,18 +63,17 @@ class Structure:
         if len(invalid := pairs[(pairs < 0).any(axis=1) | (pairs >= nodes).any(axis=1)]):
             raise Rejected(f"edge {invalid[0].tolist()} leaves the nodes 0 to {nodes - 1}")
         labels, center = _read_labels(content.get("labels"), nodes), content.get("centre") if centered else None
+        weights = _read_weights(content.get("weights"), nodes) if centered else None
         if centered and not (type(center) is int and 0 <= center < nodes):
             raise Rejected(f'"centre" is {json.dumps(center)[:50]}, no node from 0 to {nodes - 1}')
-        return cls._from_pairs(nodes, pairs, labels, center)
+        return replace(cls._from_pairs(nodes, pairs), labels=labels, center=center, weights=weights)
 
     @classmethod
-    def _from_pairs(
-        cls, nodes: int, pairs: Int64, labels: Sequence[str] | Sequence[int] | None, center: int | None
-    ) -> Self:
+    def _from_pairs(cls, nodes: int, pairs: Int64) -> Self:
         non_loops = pairs[pairs[:, 0] != pairs[:, 1]]
         keys = np.unique(non_loops.min(axis=1, initial=nodes) * nodes + non_loops.max(axis=1, initial=0))
         edges = np.stack(np.divmod(keys, nodes), axis=1)
-        return cls(nodes, edges, labels, len(pairs) - len(non_loops), len(non_loops) - len(edges), center)
+        return cls(nodes, edges, loops=len(pairs) - len(non_loops), repeated=len(non_loops) - len(edges))
 
     @property
     def text(self) -> str:
@@ -77,6 +81,8 @@ class Structure:
         content: dict[str, Any] = {"num_nodes": self.nodes, "edges": self.edges.tolist()}
         if self.labels is not None:
             content["labels"] = self.labels
+        if self.weights is not None:
+            content["weights"] = self.weights
         if self.center is not None:
             content["centre"] = self.center
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
@@ -120,6 +126,18 @@ def _read_labels(labels: object, nodes: int) -> Sequence[str] | Sequence[int] | 
     except UnicodeEncodeError as error:
         raise Rejected('"labels" is not Unicode text') from error
     return labels
+
+
+def _read_weights(weights: object, nodes: int) -> Sequence[int] | None:
+    if weights is None:
+        return None
+    if not isinstance(weights, list) or len(weights) != nodes:
+        raise Rejected(f'"weights" is not a list of {nodes} integers, one a node')
+    if {type(weight) for weight in weights} != {int} or not 0 <= min(weights) <= max(weights) <= _MAX_WEIGHT:
+        raise Rejected(f'"weights" holds something else than integers from 0 to {_MAX_WEIGHT:,}')
+    if not any(weights):
+        raise Rejected('"weights" holds only zeros')
+    return weights
 
 
 @dataclass(frozen=True)

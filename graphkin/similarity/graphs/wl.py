@@ -4,6 +4,9 @@ The kernel refines node labels step by step. At level i, the label of a node sta
 the node: the node, its neighbors, their neighbors, and so on. The features of a graph are the numbers of occurrences of
 its subtrees, and the kernel value of two graphs is the dot product of their features.
 
+If nodes have weights, a subtree counts by its share of all weight, `WEIGHT_SCALE` · √share, rounded. So the kernel
+value of two graphs is, up to rounding, the sum over the levels of Σ √(share · share), with WEIGHT_SCALE² for 1.
+
 In this module, a label is a 64-bit hash of the subtree. So the features of a graph depend on that graph only, not on a
 table of labels of the whole collection. Any number of workers can describe graphs in any order, and a query is
 described like a stored graph. Among ten million different subtrees, the probability that two have the same hash is
@@ -23,6 +26,9 @@ from graphkin.similarity.graphs.structure import Graphs, Structure
 from graphkin.store.kernels import inline_kernel, kernel
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
+WEIGHT_SCALE = 1024
+"""The count of a subtree with all the weight of a graph."""
+
 _NEIGHBOR_SALT, _OWN_SALT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 
@@ -33,7 +39,7 @@ class Features:
     Attributes:
         indptr: (N + 1,) int64 row offsets.
         subtree: (F,) uint64 subtree hashes, ascending within a row.
-        count: (F,) int32 number of occurrences.
+        count: (F,) int32 number of occurrences, or WEIGHT_SCALE · √share if nodes have weights.
     """
 
     indptr: Int64
@@ -48,14 +54,22 @@ class Features:
         """Count the subtrees of the levels 0 to `recipe.iterations`.
 
         The recipe chooses the label of a node at level 0: its degree ("degree"), one label for all nodes ("uniform"),
-        its number in the graph, as in the authors' code ("index"), its label in the text ("given"), or whether it is
-        the center ("centre").
+        its number in the graph, as in the authors' code ("index"), its label in the text ("given", and "log-degree"),
+        or whether it is the center ("centre").
         """
         graphs = Graphs.from_structures(structures)
         levels = np.empty((recipe.iterations + 1, int(graphs.node_offsets[-1])), np.uint64)
         levels[0] = _initial_labels(graphs, structures, recipe)
-        _refine(levels, graphs.indptr, graphs.neighbors)
-        return cls(*_histograms(levels, graphs.node_offsets))
+        refine(levels, graphs.indptr, graphs.neighbors)
+        if not recipe.is_weighted:
+            indptr, subtree, count = _histograms(levels, graphs.node_offsets, np.ones(levels.shape[1], np.int64))
+            return cls(indptr, subtree, count.astype(np.int32))
+        weights = np.concatenate([np.array(structure.weights, np.int64) for structure in structures])
+        indptr, subtree, weight = _histograms(levels, graphs.node_offsets, weights)
+        total = np.repeat(np.add.reduceat(weights, graphs.node_offsets[:-1]), np.diff(indptr))
+        count = np.rint(WEIGHT_SCALE * np.sqrt(weight / total)).astype(np.int32)
+        is_counted = np.append(0, np.cumsum(count > 0))
+        return cls(is_counted[indptr], subtree[count > 0], count[count > 0])
 
     @classmethod
     def concatenate(cls, parts: Sequence["Features"]) -> Self:
@@ -123,7 +137,7 @@ def _initial_labels(graphs: Graphs, structures: Sequence[Structure], recipe: Str
             labels = np.zeros(int(graphs.node_offsets[-1]), np.int64)
         case "index":
             labels = np.concatenate([np.arange(structure.nodes) for structure in structures])
-        case "given":
+        case "given" | "log-degree":
             labels = np.concatenate([_label_numbers(structure.labels or ()) for structure in structures])
         case "centre":
             labels = np.zeros(int(graphs.node_offsets[-1]), np.int64)
@@ -156,7 +170,7 @@ def _mix(value: np.uint64) -> np.uint64:
 
 
 @kernel
-def _refine(levels: UInt64, indptr: Int64, neighbors: Int32) -> None:
+def refine(levels: UInt64, indptr: Int64, neighbors: Int32) -> None:
     """Fill in all levels of `levels`, whose first row holds the initial labels.
 
     The labels of neighbors are mixed and then added up, so the order of the neighbors does not matter.
@@ -173,22 +187,27 @@ def _refine(levels: UInt64, indptr: Int64, neighbors: Int32) -> None:
 
 
 @kernel
-def _histograms(levels: UInt64, node_offsets: Int64) -> tuple[Int64, UInt64, Int32]:
-    """Count the labels of all levels of each graph, and return them as the three arrays of `Features`."""
+def _histograms(levels: UInt64, node_offsets: Int64, weights: Int64) -> tuple[Int64, UInt64, Int64]:
+    """Sum up the weights of the nodes with each label, by graph.
+
+    Returns:
+        The arrays `indptr` and `subtree` of `Features`, and (F,) int64 weights.
+    """
     height, nodes = levels.shape
     indptr = np.zeros(len(node_offsets), np.int64)
-    subtree, count = np.empty(height * nodes, np.uint64), np.empty(height * nodes, np.int32)
+    subtree, weight = np.empty(height * nodes, np.uint64), np.empty(height * nodes, np.int64)
     end = 0
     for graph in range(len(node_offsets) - 1):
-        begin = end
-        for label in np.sort(levels[:, node_offsets[graph] : node_offsets[graph + 1]].copy().reshape(-1)):
-            if end > begin and subtree[end - 1] == label:
-                count[end - 1] += 1
+        begin, first, size = end, node_offsets[graph], node_offsets[graph + 1] - node_offsets[graph]
+        labels = levels[:, first : first + size].copy().reshape(-1)
+        for index in np.argsort(labels):
+            if end > begin and subtree[end - 1] == labels[index]:
+                weight[end - 1] += weights[first + index % size]
                 continue
-            subtree[end], count[end] = label, 1
+            subtree[end], weight[end] = labels[index], weights[first + index % size]
             end += 1
         indptr[graph + 1] = end
-    return indptr, subtree[:end].copy(), count[:end].copy()
+    return indptr, subtree[:end].copy(), weight[:end].copy()
 
 
 @kernel

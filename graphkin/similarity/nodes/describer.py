@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from importlib.metadata import version
 
+import numpy as np
 import pyarrow as pa
 
 from graphkin.similarity.describer import Describer
@@ -11,35 +12,42 @@ from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.nodes.network import Network
 from graphkin.similarity.nodes.recipe import NodeRecipe
-from graphkin.similarity.nodes.walks import node_subgraphs
+from graphkin.similarity.nodes.subgraphs import node_subgraphs
 from graphkin.store.identity import content_digest
+from graphkin.store.records import Int64
 
-_KEY_FIELDS = {"schema_version", "labels", "iterations", "tie_seed"}
+_KEY_FIELDS = {"schema_version", "labels", "weights", "iterations", "tie_seed"}
 
 
 def node_texts(network: Network, recipe: NodeRecipe) -> Iterator[str]:
     """Yield the record of each node of a network as JSON text.
 
     A record names the network by its digest, and holds the number of the node, its neighbors, the number of edges that
-    were dropped at the node, and the subgraph around it.
+    were dropped at the node, and the subgraph around it, with the labels and weights that the recipe compares.
     """
-    indptr, indices = network.links.indptr, network.links.indices
+    indptr, indices, log_degrees = network.links.indptr, network.links.indices, _log_degrees(network)
     for block in node_subgraphs(network, recipe):
-        for row in range(len(block)):
-            node = block.begin + row
-            yield json.dumps(
-                {
-                    "graph": network.digest,
-                    "node": node,
-                    "neighbors": indices[indptr[node] : indptr[node + 1]].tolist(),
-                    "self_loops": int(network.loops[node]),
-                    "repeated_edges": int(network.repeated[node]),
-                    "num_nodes": int(block.node_offsets[row + 1] - block.node_offsets[row]),
-                    "edges": block.edges[block.edge_offsets[row] : block.edge_offsets[row + 1]].tolist(),
-                    "centre": 0,
-                },
-                separators=(",", ":"),
-            )
+        attributes = {"labels": log_degrees[block.nodes], "weights": block.weights}
+        compared = {name: attributes[name] for name in recipe.compared_attributes}
+        for row, node in enumerate(block.starts.tolist()):
+            nodes = slice(block.node_offsets[row], block.node_offsets[row + 1])
+            record = {
+                "graph": network.digest,
+                "node": node,
+                "neighbors": indices[indptr[node] : indptr[node + 1]].tolist(),
+                "self_loops": int(network.loops[node]),
+                "repeated_edges": int(network.repeated[node]),
+                "num_nodes": int(nodes.stop - nodes.start),
+                "edges": block.edges[block.edge_offsets[row] : block.edge_offsets[row + 1]].tolist(),
+                **{name: values[nodes].tolist() for name, values in compared.items()},
+                "centre": 0,
+            }
+            yield json.dumps(record, separators=(",", ":"))
+
+
+def _log_degrees(network: Network) -> Int64:
+    """Return ⌊log₂ degree⌋ + 1 of each node of a network, 0 for isolated nodes, (V,) int64."""
+    return np.frexp(np.diff(network.links.indptr))[1].astype(np.int64)
 
 
 def node_digest(recipe: NodeRecipe, graph: str, name: str) -> bytes:

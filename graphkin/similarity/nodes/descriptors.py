@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Conflict
 from graphkin.similarity.columns import list_arrays
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
+from graphkin.similarity.graphs.join import similar_pairs
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content
 from graphkin.similarity.nodes.proximity import nearby_pairs
@@ -72,11 +73,11 @@ class NodeDescriptors(GraphDescriptors):
         )
 
     def pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
-        return (
-            super().pairs(first_task, threads, advance)
-            if self.recipe.kernel == "wl"
-            else self._nearby_pairs(first_task, threads, advance)
-        )
+        if self.recipe.kernel == "proximity":
+            return self._nearby_pairs(first_task, threads, advance)
+        if self.recipe.candidates == "exact" and self.recipe.closeness == 0:
+            return similar_pairs(self.features, self.recipe.threshold, first_task, threads, advance)
+        return super().pairs(first_task, threads, advance)
 
     def _nearby_pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         tasks = [range(len(self))[start : start + _SOURCES] for start in range(0, len(self), _SOURCES)]

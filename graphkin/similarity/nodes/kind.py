@@ -13,7 +13,7 @@ from graphkin.similarity.kind import Kind, Query
 from graphkin.similarity.nodes.describer import NodeDescriber, node_digest, node_texts
 from graphkin.similarity.nodes.descriptors import NodeDescriptors, links_between
 from graphkin.similarity.nodes.network import Network
-from graphkin.similarity.nodes.recipe import NodeRecipe
+from graphkin.similarity.nodes.recipe import NodeRecipe, upgrade
 from graphkin.store.base import Generation
 from graphkin.store.records import Edges, Float64, Links
 
@@ -29,6 +29,9 @@ class NodeKind(Kind[NodeRecipe]):
     notations = ("graph",)
     file_formats: ClassVar = dict.fromkeys(("edgelist", "csv", "tsv", "graphml", "mtx", "npz"), "graph")
     max_size = 10_000
+
+    def recipe(self, values: Mapping[str, Any]) -> NodeRecipe:
+        return super().recipe(upgrade(values))
 
     def descriptors(self, items: pa.Table, recipe: NodeRecipe) -> NodeDescriptors:
         return NodeDescriptors.from_graphs(GraphDescriptors.from_items(items, recipe), recipe, links_between(items))

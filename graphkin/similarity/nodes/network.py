@@ -9,8 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graphkin.similarity.graphs.wl import refine
 from graphkin.store import csr
 from graphkin.store.records import Int32, Int64, Links
+
+_RANK_REFINEMENTS = 3
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,39 @@ class Network:
         return cls(names, links, loops, listed_degree - np.diff(links.indptr), labels)
 
     @cached_property
+    def _order_of_names(self) -> Int64:
+        """(V,) nodes in the order of their names."""
+        return np.asarray(pc.array_sort_indices(self.names)).astype(np.int64)
+
+    @cached_property
     def digest(self) -> str:
-        """Hash of the names and edges, as 16 hexadecimal digits."""
+        """Hash of the names and edges, as 16 hexadecimal digits. It does not depend on the numbers of the nodes."""
+        names = self.names.take(pa.array(self._order_of_names))
+        place = _places(self._order_of_names)
+        owner = np.repeat(place, np.diff(self.links.indptr))
+        edges = np.sort(owner.astype(np.int64) * len(self) + place[self.links.indices])
         content = hashlib.blake2b(digest_size=8)
-        lengths = np.asarray(pc.binary_length(self.names))
-        for numbers in (lengths, self.links.indptr, self.links.indices):
+        for numbers in (np.asarray(pc.binary_length(names)), edges):
             content.update(numbers.astype("<i8").tobytes())
-        content.update("".join(self.names.to_pylist()).encode())
+        content.update("".join(names.to_pylist()).encode())
         return content.hexdigest()
+
+    @cached_property
+    def rank(self) -> Int32:
+        """(V,) int32 rank of each node by its place in the network: the highest degree first.
+
+        Nodes of equal degree are ranked by the Weisfeiler-Lehman label that three refinements of the degrees give, and
+        only nodes that are equal in this, too, by their names. So the rank does not depend on the numbers of the nodes.
+        """
+        degree = np.diff(self.links.indptr)
+        labels = np.empty((_RANK_REFINEMENTS + 1, len(self)), np.uint64)
+        labels[0] = degree
+        refine(labels, self.links.indptr, self.links.indices)
+        return _places(np.lexsort((_places(self._order_of_names), labels[-1], -degree)))
+
+
+def _places(order: Int64) -> Int32:
+    """Return the place of each node in an order of all nodes, (V,) int32."""
+    places = np.empty(len(order), np.int32)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    return places

@@ -12,7 +12,7 @@ from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.collection.structures import read_structure
 
 def signatures():
-    return [kernel.signatures for kernel in (wl._refine, wl._histograms)]
+    return [kernel.signatures for kernel in (wl.refine, wl._histograms)]
 
 async def warm_up():
     warmup = Warmup()

@@ -13,7 +13,7 @@ import pytest
 
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.protocol.errors import Conflict, InvalidInput
-from graphkin.similarity.kinds import kind_of
+from graphkin.similarity.kinds import kind_named, kind_of
 from graphkin.similarity.nodes.recipe import resolve_nodes
 from graphkin.similarity.recall import measure_recall
 from graphkin.similarity.verify import verify
@@ -21,6 +21,7 @@ from graphkin.store.base import Generation, Store
 
 KARATE = nx.karate_club_graph()
 AIR = nx.powerlaw_cluster_graph(2000, 3, 0.3, seed=5)
+UNWEIGHTED = {"subgraph": "walks", "weights": "none", "iterations": 3}
 
 
 def edges_of(generation: Generation) -> dict[tuple[int, int], float]:
@@ -49,7 +50,7 @@ def initial_labels(structure: dict[str, Any], labels: str) -> list[int]:
 
 @pytest.mark.parametrize("labels", ["degree", "uniform", "centre"])
 def test_similarities_equal_grakel_on_the_same_subgraphs(generation: Callable[..., Generation], labels: str) -> None:
-    result = generation(KARATE, labels=labels, top_k=0, closeness=1)
+    result = generation(KARATE, **UNWEIGHTED, labels=labels, top_k=0, closeness=1, threshold=0)
     graphs = []
     for structure in structures(result):
         neighbors: dict[int, dict[int, float]] = {node: {} for node in range(structure["num_nodes"])}
@@ -84,7 +85,7 @@ def subtree_counts(structure: dict[str, Any]) -> Counter[Any]:
 
 
 def test_exact_edges_of_2000_nodes_equal_brute_force(generation: Callable[..., Generation]) -> None:
-    result = generation(AIR, workers=2, top_k=0, threshold=0.5)
+    result = generation(AIR, **UNWEIGHTED, labels="degree", closeness=10, workers=2, top_k=0, threshold=0.5)
     node_structures = structures(result)
     counts = [subtree_counts(structure) for structure in node_structures]
     columns = {
@@ -119,8 +120,17 @@ def test_generation_does_not_depend_on_workers(store: Store, write: Callable[...
         with store.open(f"w{workers}") as opened:
             results.append((manifest.generation, edges_of(opened), structures(opened)))
     assert results[0] == results[1] == results[2]
-    other = ingest(store, "seed", [path], resolve_nodes(seed=1), IngestOptions(workers=1, max_rejected=0.2))
-    assert other.generation != results[0][0]
+    walked = [
+        ingest(
+            store,
+            f"seed{seed}",
+            [path],
+            resolve_nodes(subgraph="walks", seed=seed),
+            IngestOptions(workers=1, max_rejected=0.2),
+        ).generation
+        for seed in (0, 1)
+    ]
+    assert len({results[0][0], *walked}) == 3
 
 
 def test_items_have_name_degree_and_label(store: Store, tmp_path: Path) -> None:
@@ -182,8 +192,9 @@ def test_proximity_depends_on_distance(generation: Callable[..., Generation], ra
     assert edges_of(closer) == pytest.approx({pair: s for pair, s in exact.items() if s >= 0.5})
 
 
-def test_search_by_a_structure_with_a_center(generation: Callable[..., Generation]) -> None:
-    result = generation(KARATE, labels="centre")
+@pytest.mark.parametrize("subgraph", ["ppr", "walks"])
+def test_search_by_a_structure_with_a_center(generation: Callable[..., Generation], subgraph: str) -> None:
+    result = generation(KARATE, subgraph=subgraph, labels="centre", threshold=0)
     kind, recipe = kind_of(result), kind_of(result).recipe(result.manifest.recipe)
     search, texts = kind.search(result), list(result.structures())
     query = kind.read(recipe, texts[5], "graph")
@@ -194,6 +205,9 @@ def test_search_by_a_structure_with_a_center(generation: Callable[..., Generatio
     for text in ('{"edges": [[0, 1]]}', '{"edges": [[0, 1]], "centre": 2}', '{"edges": [[0, 1]], "centre": "0"}'):
         with pytest.raises(InvalidInput, match="centre"):
             kind.read(recipe, text, "graph")
+    with pytest.raises(InvalidInput, match="no weights") as refused:
+        kind.read(recipe, '{"edges": [[0, 1]], "centre": 0}', "graph")
+    assert refused.value.expected == '{"edges": [[0, 1], ...], "weights": [3, ...], "centre": 0}'
 
 
 def test_recall_of_the_window_equals_an_ingest(generation: Callable[..., Generation]) -> None:
@@ -214,3 +228,52 @@ def test_labels_for_only_some_files_are_refused(store: Store, write: Callable[..
     with pytest.raises(InvalidInput, match="differs from the number of files"):
         ingest(store, "n", files, resolve_nodes(), IngestOptions(labels=files[:1]))
     assert store.collections() == []
+
+
+@pytest.mark.parametrize("options", [{}, {"preset": "paper"}, {"subgraph": "walks"}, {"candidates": "window"}])
+def test_stored_nodes_are_verified_and_searched(generation: Callable[..., Generation], options: dict[str, Any]) -> None:
+    result = generation(AIR, nx.disjoint_union(KARATE, nx.star_graph(40)), **options)
+    assert result.manifest.edges > 0
+    assert verify(result, 200) == []
+    search = kind_of(result).search(result)
+    for id in (0, 700, 2000, 2074):
+        neighbors = result.neighbors(id)
+        similarity = search.similarities(id)
+        assert similarity[id] == pytest.approx(1)
+        assert similarity[neighbors.ids] == pytest.approx(neighbors.similarity, abs=1e-6)
+    if options == {}:
+        assert measure_recall(result, None, 100, threshold=0.9).found_pairs > 0
+        assert measure_recall(generation(KARATE, top_k=0), None, 34).recall == 1
+
+
+def test_default_edges_do_not_depend_on_the_order_of_the_file(store: Store, tmp_path: Path) -> None:
+    """Names stay; the order of the lines and of their ends, and so the numbers of the nodes, changes."""
+    edges = [
+        *nx.powerlaw_cluster_graph(200, 2, 0.2, seed=3).edges,
+        *((200, leaf) for leaf in range(201, 290)),
+        (0, 200),
+    ]
+    results = []
+    for seed, workers in ((0, 1), (1, 3), (2, 1)):
+        random = np.random.default_rng(seed)
+        lines = [edges[place][:: random.choice([1, -1])] for place in random.permutation(len(edges))]
+        (tmp_path / "g.edgelist").write_text("".join(f"{u} {v}\n" for u, v in lines))
+        options = IngestOptions(workers=workers)
+        ingest(store, f"order{seed}", [str(tmp_path / "g.edgelist")], resolve_nodes(top_k=5), options)
+        with store.open(f"order{seed}") as opened:
+            names = [item["names"][0] for item in opened.items(range(opened.size))]
+            texts = dict(zip(names, opened.structures(), strict=True))
+            by_names = {frozenset((names[a], names[b])): s for (a, b), s in edges_of(opened).items()}
+            results.append((by_names, texts))
+    assert len(results[0][0]) > 500
+    assert results[0] == results[1] == results[2]
+
+
+def test_a_recipe_of_version_1_is_read_as_walks_without_weights() -> None:
+    stored = {"schema_version": 1, "candidates": "exact", "ties": "hash", "tie_seed": 0, "threshold": 0.0, "top_k": 70,
+              "labels": "degree", "iterations": 3, "closeness": 10, "kernel": "wl", "restart": 0.8, "walks": "paper",
+              "max_nodes": 256, "seed": 5, "radius": 2}  # fmt: skip
+    recipe = kind_named("node").recipe(stored)
+    expected = {**stored, "schema_version": 2, "subgraph": "walks", "weights": "none"}
+    assert expected.items() <= recipe.model_dump().items()
+    assert not recipe.compared_attributes

@@ -11,7 +11,8 @@ from scipy.stats import chisquare
 
 from graphkin.similarity.nodes.network import Network
 from graphkin.similarity.nodes.recipe import resolve_nodes
-from graphkin.similarity.nodes.walks import ENDED, NodeSubgraphs, next_node, node_subgraphs
+from graphkin.similarity.nodes.subgraphs import NodeSubgraphs, node_subgraphs
+from graphkin.similarity.nodes.walks import ENDED, next_node
 from graphkin.store.sampling.philox import STEP, replay_key, uniforms
 
 GRAPHS = {
@@ -30,7 +31,7 @@ def network_of(graph: nx.Graph) -> Network:
 def rows(network: Network, **options: Any) -> list[tuple[list[int], list[tuple[int, int]]]]:
     """Of every node the nodes of its subgraph, and the edges by their places."""
     found = []
-    for block in node_subgraphs(network, resolve_nodes(**options)):
+    for block in node_subgraphs(network, resolve_nodes(subgraph="walks", **options)):
         assert isinstance(block, NodeSubgraphs)
         for row in range(len(block)):
             own = slice(block.node_offsets[row], block.node_offsets[row + 1])
@@ -85,22 +86,30 @@ def test_subgraphs_equal_those_induced_by_networkx(name: str, options: dict[str,
 
 @pytest.mark.parametrize("options", [{}, {"restart": 0.3, "walks": 20}, {"restart": 0.2, "max_nodes": 4, "seed": 9}])
 def test_the_nodes_are_those_that_the_walks_visit_first(options: dict[str, Any]) -> None:
-    graph, recipe = GRAPHS["karate"], resolve_nodes(**options)
+    graph, recipe = GRAPHS["karate"], resolve_nodes(subgraph="walks", **options)
     network = network_of(graph)
     key = replay_key(recipe.seed, network.digest, "surroundings", 0)
-    for node, (nodes, _) in enumerate(rows(network, **options)):
-        m = max(64, round(graph.degree(node) * e / (e - 1) / recipe.restart))
-        visited = [node]
-        for walk in range(m if recipe.walks == "paper" else recipe.walks):
+    (block,) = node_subgraphs(network, recipe)
+    for node in range(len(graph)):
+        m = max(256, round(graph.degree(node) * e / (e - 1) / recipe.restart))
+        visited: list[int] = []
+        for walk in range(10_000 if recipe.walks == "paper" else recipe.walks):
+            if recipe.walks == "paper" and len(visited) - walk >= m:  # every walk visits its start and then makes steps
+                break
             here, step = node, 0
             while True:
+                visited.append(here)
                 ending, choice = uniforms(key, node, walk, step, STEP)
                 if ending < recipe.restart:
                     break
                 around = sorted(graph[here])
                 here, step = around[int(choice * len(around))], step + 1
-                visited.append(here)
-        assert nodes == [*dict.fromkeys(visited)][: recipe.max_nodes]
+        first = [*dict.fromkeys(visited)][: recipe.max_nodes]
+        own = slice(block.node_offsets[node], block.node_offsets[node + 1])
+        assert block.nodes[own].tolist() == first
+        if len(first) == recipe.max_nodes:
+            visited = visited[: visited.index(first[-1]) + 1]
+        assert block.weights[own].tolist() == [visited.count(each) for each in first]
 
 
 def test_hub_takes_more_walks_and_fills_its_subgraph() -> None:
