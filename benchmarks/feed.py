@@ -3,7 +3,7 @@
     python -m benchmarks.feed [--molecules 4000] [--pairs 12] [--fed 249456]
 
 The first part runs epochs of HGC(FO) with the published encoder at batch 64 on the CPU. One epoch is fed by
-`OnlineSource` from a server in a process of its own, whose reply time counts. The other is fed by `MemorySource` with
+`ArrowSource` from a server in a process of its own, whose reply time counts. The other is fed by `MemorySource` with
 the same positives. They alternate (ABBA) with the same trainer. An epoch of 4,000 molecules takes seconds, so requests
 weigh more than in a real run.
 
@@ -34,9 +34,10 @@ from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
+from graphkin.trainer.feed.arrow import ArrowSource
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
-from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.feed.online import open_online
 from graphkin.trainer.feed.source import Source
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.pretraining.clock import Clock
@@ -71,13 +72,13 @@ def served(store: Path, cache: Path) -> Iterator[str]:
 
 
 @contextmanager
-def online(config: PretrainConfig, folder: Path, name: str) -> Iterator[OnlineSource]:
+def online(config: PretrainConfig, folder: Path, name: str) -> Iterator[ArrowSource]:
     """Yield a source and its server, both with new caches in which nothing was sampled yet."""
     work = folder / name
     featurized = partial(features, workers=os.cpu_count() or 1)
     with (
         served(folder / "store", work / "server") as url,
-        OnlineSource(url, "benchmark", config.draws, featurized, Cache(work / "local", 2**33)) as source,
+        open_online(url, "benchmark", config.draws, featurized, Cache(work / "local", 2**33)) as source,
     ):
         yield source
 

@@ -1,98 +1,107 @@
 """Training data from a store on this machine, without a server."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
-from functools import cached_property
+from functools import partial
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 
-from graphkin.export import read_items
+from graphkin.export import export_links, read_edges, read_items
+from graphkin.protocol.errors import Damaged
 from graphkin.protocol.policy import Policy
+from graphkin.protocol.values import PolicyName
 from graphkin.store.base import Generation
-from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.feed import source
+from graphkin.store.sampling.rows import negatives_rows, positives_provenance, positives_rows, schema_metadata
+from graphkin.trainer.feed.arrow import ArrowSource
+from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
-from graphkin.trainer.feed.source import Epoch, Source
 from graphkin.trainer.strategy import Sampling
+
+if TYPE_CHECKING:
+    from graphkin.client.options import PolicyOptions
 
 _BLOCK = 100_000  # number of items whose structures are read at once
 
 
-class StoredSource(Source):
-    """A source of training data that reads a generation in this process.
+def open_stored(
+    generation: Generation,
+    draws: Sampling,
+    workers: int = 1,
+    *,
+    second: Generation | None = None,
+    cache: Cache | None = None,
+    last: int | None = None,
+) -> ArrowSource:
+    """Return a source of training data that reads a generation in this process.
 
-    The data equal those that a server of the store sends. The source does not close the generation.
+    The samples and features equal those from a server of the store. The source does not close the generations.
 
     Args:
-        reader: The open generation.
-        draws: The positives and negatives that the run needs.
+        generation: The open generation.
+        draws: Sampling settings.
         workers: Number of worker processes that compute features.
+        second: A generation of a second collection of the same items; None for none.
+        cache: The local cache; None for none.
+        last: Last epoch that the training needs; None if unknown.
 
     Raises:
-        InvalidInput: If fewer items have a neighbor than a batch has negatives.
+        GraphkinError: The errors of `ArrowSource`.
     """
-
-    def __init__(self, reader: Generation, draws: Sampling, workers: int = 1) -> None:
-        self.generation = source.Generation(reader.collection, reader.manifest.kind, reader.id, reader.size)
-        self.draws = draws
-        self._reader = reader
-        self._workers = workers
-        self._sampler = reader.sampler()
-        if draws.negatives:
-            self._sampler.negatives(draws.seed, 0, 0, 1, draws.negatives)
-
-    def corpus(self) -> Corpus:
-        return self._corpus
-
-    @cached_property
-    def _corpus(self) -> Corpus:
-        return features(_Items(self._reader), self._workers)
-
-    def epoch(self, epoch: int) -> Epoch:
-        draws, size = self.draws, self.generation.size
-        positives = np.empty((size, 0), np.int32)
-        negatives = np.empty((0, 0), np.int32)
-        if draws.policy is not None:
-            policy = Policy.from_name(**asdict(draws.policy))
-            positives = self._sampler.positives(np.arange(size, dtype=np.int32), policy, draws.seed, epoch).positives
-        if draws.negatives:
-            negatives = self._sampler.negatives(draws.seed, epoch, 0, draws.batches(size), draws.negatives)
-        return Epoch(positives, negatives)
-
-    def twins(self) -> NDArray[np.int32]:
-        return self._pairs(1.0)
-
-    def edges(self) -> NDArray[np.int32]:
-        return self._pairs(None)
-
-    def links(self) -> NDArray[np.int32]:
-        links = self._reader.links()
-        if links is None:
-            return super().links()
-        sources = np.repeat(np.arange(self.generation.size, dtype=np.int32), np.diff(links.indptr))
-        pairs = np.stack([sources, links.indices], axis=1)
-        return pairs[sources < links.indices]
-
-    def _pairs(self, min_similarity: float | None) -> NDArray[np.int32]:
-        blocks = [np.stack([block.source, block.target], axis=1) for block in self._reader.edges(min_similarity)]
-        return np.concatenate([np.empty((0, 2), np.int32), *blocks])
-
-    def close(self) -> None:
-        """Do nothing. The caller that opened the generation closes it."""
+    return ArrowSource(
+        StoredTables(generation),
+        draws,
+        partial(features, workers=workers),
+        _damaged,
+        cache=cache,
+        second=None if second is None else StoredTables(second),
+        last=last,
+    )
 
 
-class _Items:
-    """An adapter that gives a generation the interface `trainer.feed.kinds.Collection`."""
+class StoredTables:
+    """The tables of an open generation. They equal those of `client.Collection`."""
 
-    def __init__(self, reader: Generation) -> None:
-        self.name = reader.collection
-        self.kind = reader.manifest.kind
-        self.generation = reader.id
-        self._reader = reader
+    def __init__(self, generation: Generation) -> None:
+        self.name = generation.collection
+        self.kind = generation.manifest.kind
+        self.generation = generation.id
+        self.size = generation.size
+        self.manifest = generation.manifest
+        self._generation = generation
+        self._sampler = generation.sampler()
 
     def column(self, name: str) -> Iterator[list[str]]:
-        size = self._reader.size
-        for begin in range(0, size, _BLOCK):
-            table = read_items(self._reader, columns=[name], start=begin, stop=min(begin + _BLOCK, size))
+        for start in range(0, self.size, _BLOCK):
+            table = read_items(self._generation, columns=[name], start=start, stop=min(start + _BLOCK, self.size))
             yield table[name].to_pylist()
+
+    def epoch(
+        self, epoch: int, policy: PolicyName, *, seed: int = 0, **parameters: Unpack["PolicyOptions"]
+    ) -> pa.Table:
+        validated = Policy.from_name(policy, **parameters)
+        rows = positives_rows(self._sampler.positives(np.arange(self.size, dtype=np.int32), validated, seed, epoch))
+        return _with_metadata(rows, **positives_provenance(self.generation, validated, seed, epoch))
+
+    def negatives(self, epoch: int, *, seed: int = 0, batches: int = 1, count: int = 255) -> pa.Table:
+        rows = negatives_rows(0, self._sampler.negatives(seed, epoch, 0, batches, count))
+        return _with_metadata(rows, generation=self.generation, seed=seed, epoch=epoch)
+
+    def edges(self, *, min_similarity: float | None = None) -> pa.Table:
+        return read_edges(self._generation, min_similarity)
+
+    def links(self) -> pa.Table:
+        return pa.ipc.open_stream(b"".join(export_links(self._generation, "arrow"))).read_all()
+
+
+def _with_metadata(rows: pa.RecordBatch, **provenance: object) -> pa.Table:
+    return pa.Table.from_batches([rows]).replace_schema_metadata(schema_metadata(provenance))
+
+
+def _damaged(collection: str, path: str, problem: str) -> Damaged:
+    return Damaged(
+        f"collection {collection!r} is damaged: {problem}",
+        given=path,
+        expected="data as `graphkin ingest` writes them",
+        hint="run `graphkin verify` on the store",
+    )

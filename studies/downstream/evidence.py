@@ -153,11 +153,11 @@ def config_of(arm: Arm, options: Options, seed: int) -> PretrainConfig:
 
 def source_of(arm: Arm, config: PretrainConfig, options: Options, url: str) -> Source:
     """Return the source of an arm, whose anchors have edges under both the exact rule and the window rule."""
-    from graphkin.trainer.feed.online import default_cache, online
+    from graphkin.trainer.feed.online import default_cache, open_online
 
     local = default_cache(options.work / "cache")
     second_collection = second_collection_of(arm, config)
-    return online(url, arm.collection, config.draws, partial(features, workers=1), local, beside=second_collection)
+    return open_online(url, arm.collection, config.draws, partial(features, workers=1), local, beside=second_collection)
 
 
 def second_collection_of(arm: Arm, config: PretrainConfig) -> str | None:

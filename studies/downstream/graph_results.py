@@ -55,7 +55,7 @@ from graphkin.trainer.downstream.split import FOLDS, stratified_split
 from graphkin.trainer.downstream.tu import TuDataset, read_tu
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.kinds import features
-from graphkin.trainer.feed.online import OnlineSource, default_cache
+from graphkin.trainer.feed.online import default_cache, open_online
 from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
@@ -181,7 +181,7 @@ def _look(corpus: Corpus, row: int) -> str:
 
 def train_encoder(options: Options, strategy: Strategy, seed: int, without: Fold, url: Callable[[], str]) -> Cell:
     config = PretrainConfig.from_strategy(strategy, kind="graph", seed=seed, max_steps=options.steps, bf16=options.bf16)
-    source = OnlineSource(
+    source = open_online(
         url(), _collection_name(without), config.draws, features, default_cache(options.work / "cache")
     )
     return run_pretraining(config, source, options.run(strategy, seed, without), _CHECKPOINT)

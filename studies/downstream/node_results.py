@@ -42,8 +42,9 @@ from graphkin.trainer.downstream.finetune import NODES, InitialEncoder, finetune
 from graphkin.trainer.downstream.frozen import class_scores
 from graphkin.trainer.downstream.nodes import NodeDataset, read_nodes, select_classes
 from graphkin.trainer.downstream.split import FOLDS
+from graphkin.trainer.feed.arrow import ArrowSource
 from graphkin.trainer.feed.kinds import features
-from graphkin.trainer.feed.online import OnlineSource, default_cache
+from graphkin.trainer.feed.online import default_cache, open_online
 from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
@@ -124,8 +125,8 @@ def ingest_collection(options: Options) -> Cell:
         return {"nodes": source.generation.size, "edges": edges, "links": links, "seconds": seconds}
 
 
-def source_of(options: Options, config: PretrainConfig, url: str) -> OnlineSource:
-    return OnlineSource(url, _COLLECTION, config.draws, features, default_cache(options.work / "cache"))
+def source_of(options: Options, config: PretrainConfig, url: str) -> ArrowSource:
+    return open_online(url, _COLLECTION, config.draws, features, default_cache(options.work / "cache"))
 
 
 def train_encoder(options: Options, strategy: Strategy, seed: int, url: Callable[[], str]) -> Cell:

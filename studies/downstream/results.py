@@ -116,7 +116,7 @@ def serve(options: Options) -> Iterator[Place]:
 
 
 def train_encoder(options: Options, arm: str, seed: int, place: Callable[[], Place]) -> Cell:
-    from graphkin.trainer.feed.online import OnlineSource, default_cache
+    from graphkin.trainer.feed.online import default_cache, open_online
 
     strategy = STRATEGY_OF[arm]
     config = PretrainConfig.from_strategy(
@@ -125,7 +125,7 @@ def train_encoder(options: Options, arm: str, seed: int, place: Callable[[], Pla
     if arm == "rdm-all":
         config = over_all_atoms(config)
     local = default_cache(options.work / "cache")
-    source = OnlineSource(*place(), config.draws, partial(features, workers=_WORKERS), local)
+    source = open_online(*place(), config.draws, partial(features, workers=_WORKERS), local)
     return run_pretraining(config, source, options.run(arm, seed), _CHECKPOINT)
 
 

@@ -22,9 +22,10 @@ def write_inputs(folder: Path, molecules: Path, samples: Iterable[Sampling], wor
     """Ingest a file of molecules, and write a folder for each kind of samples."""
     from graphkin.ingest.options import IngestOptions
     from graphkin.ingest.pipeline import ingest
-    from graphkin.library.training import StoredSource
+    from graphkin.library.training import open_stored
     from graphkin.similarity.molecules.recipe import resolve
     from graphkin.store import open_generation, open_store
+    from graphkin.trainer.feed.cache import Cache
 
     recipe = resolve(fingerprint={"name": "rdkit"}, threshold=0.5)
     with TemporaryDirectory() as temporary:
@@ -32,11 +33,12 @@ def write_inputs(folder: Path, molecules: Path, samples: Iterable[Sampling], wor
         with open_store(store, create=True) as opened:
             ingest(opened, "step", [str(molecules)], recipe, IngestOptions(workers=workers))
         with open_generation(store, "step", None) as generation:
-            source = StoredSource(generation, Sampling(None), workers)
+            cache = Cache(Path(temporary, "cache"), 2**33)  # the features are the same for all samples
             for name, sampling in {_name(sampling): sampling for sampling in samples}.items():
-                source.draws = sampling
                 (folder / name).mkdir(parents=True)
-                write_offline(source, EPOCHS if sampling.policy else 0, folder / name)
+                epochs = EPOCHS if sampling.policy else 0
+                with open_stored(generation, sampling, workers, cache=cache, last=epochs - 1) as source:
+                    write_offline(source, epochs, folder / name)
 
 
 def pack_inputs(archive: Path, smiles: Iterable[str], samples: Iterable[Sampling], workers: int) -> None:

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from graphkin.trainer.feed.kinds import features
-from graphkin.trainer.feed.online import OnlineSource, default_cache
+from graphkin.trainer.feed.online import default_cache, open_online
 from graphkin.trainer.model.batch import Assembler, Batch
 from graphkin.trainer.model.encoder import graph_mean
 from graphkin.trainer.model.norm import frozen_statistics
@@ -79,7 +79,7 @@ def url(folder: Path) -> Iterator[str]:
 def trained(strategy: Strategy, folder: Path, url: str) -> Trained:
     config = PretrainConfig.from_strategy(strategy, batch_size=BATCH, max_steps=STEPS)
     parallel = partial(features, workers=os.cpu_count() or 1)
-    with OnlineSource(url, "zinc", config.draws, parallel, default_cache(folder)) as source:
+    with open_online(url, "zinc", config.draws, parallel, default_cache(folder)) as source:
         pretrain(config, source, folder / strategy)
         corpus, plan = source.corpus(), Plan(config, 0, source.epoch(0))
     records = [json.loads(line) for line in (folder / strategy / "metrics.jsonl").read_text().splitlines()]

@@ -5,29 +5,14 @@ No other module of `trainer.feed` depends on the kind.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.features.graphs import featurize_graphs
 from graphkin.trainer.features.nodes import featurize_nodes
-
-
-class Collection(Protocol):
-    """A collection to featurize, from a server (`client.Collection`) or from a store."""
-
-    name: str
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def generation(self) -> str:
-        """Id of the generation."""
-
-    def column(self, name: str) -> Iterable[Sequence[str]]:
-        """Yield one column of all items in id order, in blocks."""
+from graphkin.trainer.feed.tables import Collection
 
 
 def features(collection: Collection, workers: int = 1) -> Corpus:

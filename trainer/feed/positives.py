@@ -4,49 +4,28 @@ Apart from the positives, a run with controls equals a run with the positives of
 the same order, and the same random numbers. The difference between their results is therefore the value of similarity.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.feed.source import Epoch, Generation, Source
+from graphkin.trainer.feed.source import Epoch
+from graphkin.trainer.strategy import Sampling
 
 _SHUFFLE, _SIZE = 1, 2  # last parts of the seeds of `shuffled` and `size-matched`
 _SIZE_RATIO = 10  # sizes match if they differ by at most 1/10 of the anchor's size (docs/reference/training.md)
 
 
-def select_positives(source: Source, second: Source | None = None) -> Source:
-    """Return a source with the positives that `source.draws.positives` names.
+class ControlPositives:
+    """Replaces the positives of epochs by control positives.
 
-    Args:
-        source: Source of the collection to train on.
-        second: Source of a second collection of the same items; None for none. If there is one, the anchors are the
-            items with neighbors in both collections. `window` takes the positives from it. It is closed with the
-            source.
+    If there is a second collection of the same items, the anchors are the items with neighbors in both collections. The
+    positives depend on `draws.positives`:
 
-    Raises:
-        InvalidInput: The positives are `window`, and there is no second collection.
-        Conflict: The second collection has other items.
-    """
-    if second is None and source.draws.positives == "window":
-        raise InvalidInput(
-            "--positives window needs a second collection",
-            given="--positives window without --beside",
-            expected="--beside NAME, a collection of the same items",
-            hint="ingest the same file with --candidates window, and name that collection with --beside",
-        )
-    if second is None and source.draws.positives == "exact":
-        return source
-    return ControlSource(source, second)
-
-
-class ControlSource(Source):
-    """Source with control positives. Everything except the positives comes from `source`.
-
-    The positives depend on `source.draws.positives`:
-
-    - `exact`: the positives of `source`.
-    - `window`: the positives of `second`.
+    - `exact`: the positives of the collection.
+    - `window`: the positives of the second collection.
     - `shuffled`: each anchor gets the positives of another anchor. The anchors are arranged in a random cycle, which is
       the same in every epoch, and each anchor gets the positives of its predecessor.
     - `size-matched`: positives are sampled uniformly, with repetition, from the other items whose numbers of nodes and
@@ -54,57 +33,53 @@ class ControlSource(Source):
     - `augmented`: each anchor is its own positive. The trainer makes augmented views of it.
 
     Args:
-        source: Source of the collection to train on.
-        second: Source of a second collection of the same items; None for none.
+        draws: Sampling settings.
+        corpus: Returns the features of the items.
+        has_second: Whether there is a second collection.
+
+    Raises:
+        InvalidInput: The positives are `window`, and there is no second collection. Or there is one, and the strategy
+            has no positives.
     """
 
-    def __init__(self, source: Source, second: Source | None) -> None:
-        self.generation, self.draws = source.generation, source.draws
-        self.second_generation: Generation | None = None if second is None else second.generation
-        self._source = source
-        self._second = second
+    def __init__(self, draws: Sampling, corpus: Callable[[], Corpus], *, has_second: bool) -> None:
+        if draws.policy is None and has_second:
+            raise InvalidInput(
+                "--beside needs a strategy with positives from the similarity graph",
+                given="--beside with a strategy without such positives",
+                expected="a strategy with hgc, such as hgc-fo",
+                hint="remove --beside, or choose another --strategy",
+            )
+        if draws.positives == "window" and not has_second:
+            raise InvalidInput(
+                "--positives window needs a second collection",
+                given="--positives window without --beside",
+                expected="--beside NAME, a collection of the same items",
+                hint="ingest the same file with --candidates window, and name that collection with --beside",
+            )
+        self._draws = draws
+        self._corpus = corpus
         self._sizes: _SizeClasses | None = None
-        if second is not None:
-            _require_same_items(source, second)
 
-    def corpus(self) -> Corpus:
-        return self._source.corpus()
+    def replace(self, samples: Epoch, epoch: int, second_positives: NDArray[np.int32] | None = None) -> Epoch:
+        """Return the samples of an epoch with control positives, and the same negatives.
 
-    def prefetch(self, epoch: int) -> None:
-        for source in self._sources():
-            source.prefetch(epoch)
-
-    def require(self, last: int) -> None:
-        for source in self._sources():
-            source.require(last)
-
-    def epoch(self, epoch: int) -> Epoch:
-        graph_positives, negatives = self._source.epoch(epoch)
+        Args:
+            samples: Samples of the collection.
+            epoch: The epoch.
+            second_positives: (N, k) Positives of the second collection; None if there is none.
+        """
+        graph_positives = samples.positives
+        if second_positives is None and self._draws.positives == "exact":
+            return samples
         is_anchor = graph_positives[:, 0] >= 0
-        if self._second is not None:
-            second_positives = self._second.epoch(epoch).positives
+        if second_positives is not None:
             is_anchor &= second_positives[:, 0] >= 0
-            graph_positives = second_positives if self.draws.positives == "window" else graph_positives
+            graph_positives = second_positives if self._draws.positives == "window" else graph_positives
         positives = np.full_like(graph_positives, -1)
         anchors = np.flatnonzero(is_anchor)
         positives[anchors] = self._positives_of(anchors, graph_positives, epoch)
-        return Epoch(positives, negatives)
-
-    def twins(self) -> NDArray[np.int32]:
-        return self._source.twins()
-
-    def edges(self) -> NDArray[np.int32]:
-        return self._source.edges()
-
-    def links(self) -> NDArray[np.int32]:
-        return self._source.links()
-
-    def close(self) -> None:
-        for source in self._sources():
-            source.close()
-
-    def _sources(self) -> list[Source]:
-        return [each for each in (self._source, self._second) if each is not None]
+        return Epoch(positives, samples.negatives)
 
     def _positives_of(
         self, anchors: NDArray[np.int64], graph_positives: NDArray[np.int32], epoch: int
@@ -116,15 +91,15 @@ class ControlSource(Source):
             graph_positives: (N, k) Positives of all items in the similarity graph.
             epoch: The epoch.
         """
-        match self.draws.positives:
+        match self._draws.positives:
             case "shuffled":
-                cycle = np.random.default_rng((self.draws.seed, _SHUFFLE)).permutation(len(anchors))
+                cycle = np.random.default_rng((self._draws.seed, _SHUFFLE)).permutation(len(anchors))
                 donors = np.empty_like(cycle)
                 donors[cycle] = np.roll(cycle, 1)
                 return graph_positives[anchors[donors]]
             case "size-matched":
-                self._sizes = self._sizes or _SizeClasses(self.corpus())
-                return self._sizes.sample(anchors, graph_positives.shape[1], (self.draws.seed, epoch, _SIZE))
+                self._sizes = self._sizes or _SizeClasses(self._corpus())
+                return self._sizes.sample(anchors, graph_positives.shape[1], (self._draws.seed, epoch, _SIZE))
             case "augmented":
                 return np.repeat(anchors[:, None], graph_positives.shape[1], axis=1)
             case _:
@@ -187,15 +162,15 @@ class _SizeClasses:
         return self._items[self._first[matching[match]] + numbers - begins[match]]
 
 
-def _require_same_items(source: Source, second: Source) -> None:
-    """Raise `Conflict` unless both collections have the same features for every id."""
-    columns, other_columns = source.corpus().columns, second.corpus().columns
+def require_same_items(collection: str, corpus: Corpus, second_collection: str, second_corpus: Corpus) -> None:
+    """Raise `Conflict` unless two collections have the same features for every id."""
+    columns, other_columns = corpus.columns, second_corpus.columns
     if columns.keys() != other_columns.keys() or any(
         not np.array_equal(columns[name], other_columns[name]) for name in columns
     ):
         raise Conflict(
             "the two collections do not hold the same items",
-            given=f"{source.generation.collection} and {second.generation.collection}",
+            given=f"{collection} and {second_collection}",
             expected="the same file, ingested with two recipes that keep the same items",
             hint="ingest the same file twice, and only change the recipe",
         )

@@ -1,4 +1,4 @@
-"""The port between training loops and sources of data. `online.py` and `offline.py` implement it.
+"""The port between training loops and sources of data. `arrow.py` and `offline.py` implement it.
 
 This module imports no package but numpy, because machines that train offline may have no others.
 """
@@ -52,13 +52,14 @@ class Source(ABC):
 
     Consistency:
         For the same generation and sampling settings, all sources return equal arrays. Arrays stay valid after `close`.
-        A caller may write to an array without changing any other array.
+        A caller may write to an array of samples without changing any other array.
 
     Thread safety:
         Only one thread may use a source, but any thread may call `close`.
 
     Errors:
-        Sources that read from a server raise the errors of the client, and sources that read files raise `Damaged`.
+        Sources that read from a server raise the errors of the client. Sources that read a store or a folder raise
+        `Damaged`.
 
     Attributes:
         generation: Generation to train on.

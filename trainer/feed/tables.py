@@ -1,14 +1,17 @@
-"""Conversion of Arrow tables to arrays, with checks. The tables are responses of servers, or epoch files."""
+"""Arrow tables of a generation: their port, and their conversion to arrays, with checks."""
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.policy import Policy
+from graphkin.protocol.values import PolicyName
 from graphkin.trainer.feed.source import Generation
 from graphkin.trainer.feed.validation import (
     ErrorFactory,
@@ -18,6 +21,49 @@ from graphkin.trainer.feed.validation import (
     require_similarities,
 )
 from graphkin.trainer.strategy import Sampling
+
+if TYPE_CHECKING:
+    from graphkin.client.options import PolicyOptions
+
+
+class Collection(Protocol):
+    """A collection to featurize, from a server (`client.Collection`) or from a store."""
+
+    name: str
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def generation(self) -> str:
+        """Id of the generation."""
+
+    def column(self, name: str) -> Iterable[Sequence[str]]:
+        """Yield one column of all items in id order, in blocks."""
+
+
+class Tables(Collection, Protocol):
+    """Arrow tables of one generation: `client.Collection` of a server, or `library.training.StoredTables` of a store.
+
+    `client.Collection` documents the methods and the columns.
+    """
+
+    @property
+    def size(self) -> int:
+        """Number of items."""
+
+    @property
+    def manifest(self) -> Manifest: ...
+
+    def epoch(
+        self, epoch: int, policy: PolicyName, *, seed: int = 0, **parameters: Unpack["PolicyOptions"]
+    ) -> pa.Table: ...
+
+    def negatives(self, epoch: int, *, seed: int = 0, batches: int = 1, count: int = 255) -> pa.Table: ...
+
+    def edges(self, *, min_similarity: float | None = None) -> pa.Table: ...
+
+    def links(self) -> pa.Table: ...
 
 
 def read_positives(

@@ -96,7 +96,7 @@ def fetch(
     if url is not None:
         source_context = _open_served_source(url, collection, generation, beside, epochs - 1, cache_dir, training)
     else:
-        source_context = _open_stored_source(str(store_location), collection, generation, beside, training)
+        source_context = _open_stored_source(str(store_location), collection, generation, beside, epochs - 1, training)
     with (
         source_context as source,
         atomic_folder(output) as folder,
@@ -137,13 +137,13 @@ def _open_served_source(
 ) -> "Iterator[Source]":
     from graphkin.client import Graphkin
     from graphkin.trainer.feed.kinds import features
-    from graphkin.trainer.feed.online import default_cache, online
+    from graphkin.trainer.feed.online import default_cache, open_online
 
     with Graphkin(url) as server:
         kind = server.collection(collection, generation).kind
     draws = configuration.resolve_config(kind, **training).draws
     featurize, cache = partial(features, workers=os.cpu_count() or 1), default_cache(cache_dir)
-    with online(
+    with open_online(
         url, collection, draws, featurize, cache, generation=generation, beside=beside, last=last_epoch
     ) as source:
         yield source
@@ -151,20 +151,21 @@ def _open_served_source(
 
 @contextmanager
 def _open_stored_source(
-    location: str, collection: str, generation: str | None, beside: str | None, training: dict[str, Any]
+    location: str,
+    collection: str,
+    generation: str | None,
+    beside: str | None,
+    last_epoch: int,
+    training: dict[str, Any],
 ) -> "Iterator[Source]":
-    from graphkin.library.training import StoredSource
+    from graphkin.library.training import open_stored
     from graphkin.store import open_generation
-    from graphkin.trainer.feed.positives import select_positives
 
-    workers = os.cpu_count() or 1
     with ExitStack() as stack:
         reader = stack.enter_context(open_generation(location, collection, generation))
-        draws = configuration.resolve_config(reader.manifest.kind, **training).draws
-        other = None
+        second = None
         if beside is not None:
-            name, _, other_generation = beside.partition("@")
-            other = StoredSource(
-                stack.enter_context(open_generation(location, name, other_generation or None)), draws, workers
-            )
-        yield select_positives(StoredSource(reader, draws, workers), other)
+            name, _, second_generation = beside.partition("@")
+            second = stack.enter_context(open_generation(location, name, second_generation or None))
+        draws = configuration.resolve_config(reader.manifest.kind, **training).draws
+        yield stack.enter_context(open_stored(reader, draws, os.cpu_count() or 1, second=second, last=last_epoch))

@@ -15,9 +15,9 @@ from graphkin.trainer.pretraining.loggers import LOGGERS
 from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, POSITIVES, PRESETS, STRATEGIES
 
 if TYPE_CHECKING:
-    from graphkin.client import Collection
     from graphkin.trainer.features.corpus import Corpus
     from graphkin.trainer.feed.source import Source
+    from graphkin.trainer.feed.tables import Tables
     from graphkin.trainer.pretraining.config import PretrainConfig
 
 _NO_BF16 = (
@@ -312,11 +312,11 @@ def _open_source(
 
         return OfflineSource(offline, config.draws, last=last_epoch)
     from graphkin.trainer.feed.epochs import EpochFolder
-    from graphkin.trainer.feed.online import default_cache, online
+    from graphkin.trainer.feed.online import default_cache, open_online
 
     assert url is not None
     assert collection is not None
-    return online(
+    return open_online(
         url,
         collection,
         config.draws,
@@ -329,7 +329,7 @@ def _open_source(
     )
 
 
-def _featurize(collection: "Collection") -> "Corpus":
+def _featurize(collection: "Tables") -> "Corpus":
     from graphkin.trainer.feed.kinds import features
 
     note(f"featurizing {collection.size:,} items, once for this generation")

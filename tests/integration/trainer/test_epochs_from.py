@@ -17,10 +17,11 @@ from graphkin.protocol.errors import Damaged, GraphkinError, InvalidInput, NotFo
 from graphkin.protocol.policy import Policy
 from graphkin.store import open_store
 from graphkin.store.lake.export_folder import ExportFolder
+from graphkin.trainer.feed.arrow import ArrowSource
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.epochs import EpochFolder
 from graphkin.trainer.feed.kinds import features
-from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.feed.online import open_online
 from graphkin.trainer.strategy import Sampling
 from tests.integration.proxy import Proxy
 
@@ -91,9 +92,9 @@ def test_run_is_the_same_bit_for_bit(
     assert len(losses[0]) == 3
 
 
-def _source(url: str, place: str, tmp_path: Path, draws: Sampling, last: int = 1) -> OnlineSource:
+def _source(url: str, place: str, tmp_path: Path, draws: Sampling, last: int = 1) -> ArrowSource:
     cache = Cache(tmp_path / "cache", 2**30)
-    return OnlineSource(url, "nci", draws, features, cache, last=last, epochs=EpochFolder(place))
+    return open_online(url, "nci", draws, features, cache, last=last, epochs=EpochFolder(place))
 
 
 FIRST = Sampling.from_strategy("hgc-fo", seed=4)
@@ -110,7 +111,7 @@ def test_negatives_and_features_come_from_the_server(
     with _source(url, place, tmp_path, draws, last=0) as source:
         epoch = source.epoch(0)
         assert len(source.corpus().atoms) == 400
-    with OnlineSource(url, "nci", draws, features, Cache(tmp_path / "other", 2**30), last=0) as command:
+    with open_online(url, "nci", draws, features, Cache(tmp_path / "other", 2**30), last=0) as command:
         expected = command.epoch(0)
     fsspec.filesystem("memory").store.clear()
     for one, other in zip(epoch, expected, strict=True):
@@ -145,7 +146,7 @@ def test_epochs_of_another_generation_are_refused(
 
 def test_missing_epoch_is_reported_when_it_is_requested(url: str, epoch_folder: Path, tmp_path: Path) -> None:
     """The number of epochs is not known before."""
-    with OnlineSource(
+    with open_online(
         url, "nci", FIRST, features, Cache(tmp_path / "cache", 2**30), epochs=EpochFolder(str(epoch_folder))
     ) as source:
         assert len(source.epoch(1).positives) == 400

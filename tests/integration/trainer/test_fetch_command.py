@@ -11,7 +11,7 @@ import pytest
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource
-from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.feed.online import open_online
 from graphkin.trainer.strategy import Sampling
 
 
@@ -34,7 +34,7 @@ def test_fetched_folder_equals_the_online_source(fetch: Any, url: str, tmp_path:
     draws = Sampling.from_strategy("hgc-ho", preset="rc", encoder="sage", batch_size=64, seed=9)
     with (
         OfflineSource(tmp_path / "out", draws, last=2) as offline,
-        OnlineSource(url, "nci", draws, features, Cache(tmp_path / "other", 2**30), last=2) as online,
+        open_online(url, "nci", draws, features, Cache(tmp_path / "other", 2**30), last=2) as online,
     ):
         for epoch in range(3):
             for fetched, drawn in zip(offline.epoch(epoch), online.epoch(epoch), strict=True):

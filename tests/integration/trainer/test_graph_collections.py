@@ -15,7 +15,7 @@ from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource
-from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.feed.online import open_online
 from graphkin.trainer.pretraining.checkpoint import read_model, read_run
 from graphkin.trainer.strategy import Sampling, Strategy
 
@@ -54,7 +54,7 @@ def sorted_edges(corpus: Corpus, item: int) -> list[tuple[int, int]]:
 
 
 def test_features_equal_the_graphs(social_url: str, graphs: list[nx.Graph], tmp_path: Path) -> None:
-    with OnlineSource(
+    with open_online(
         social_url, "social", Sampling.from_strategy("hgc-fo"), features, Cache(tmp_path / "cache", 2**30)
     ) as source:
         corpus = source.corpus()
@@ -74,7 +74,7 @@ def test_offline_source_equals_online_and_trains_the_same(
     assert graphkin("fetch", *place, *options, "--epochs", 2, "--output", tmp_path / "fetched").code == 0
     draws = Sampling.from_strategy(strategy, encoder="gcn", batch_size=32, seed=3)
     with (
-        OnlineSource(social_url, "social", draws, features, Cache(tmp_path / "other", 2**30)) as online,
+        open_online(social_url, "social", draws, features, Cache(tmp_path / "other", 2**30)) as online,
         OfflineSource(tmp_path / "fetched", draws, last=1) as offline,
     ):
         assert online.generation == offline.generation

@@ -16,3 +16,8 @@ def test_client_needs_no_torch_and_no_rdkit() -> None:
     block = "import sys; sys.modules.update(dict.fromkeys(['torch', 'rdkit']))"
     script = f"{block}; import graphkin.client; from graphkin.trainer.feed import online"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_training_from_a_store_needs_no_httpx() -> None:
+    script = "import sys; sys.modules['httpx'] = None; import graphkin.library.training"
+    subprocess.run([sys.executable, "-c", script], check=True)

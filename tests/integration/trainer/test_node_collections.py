@@ -16,7 +16,7 @@ from graphkin.trainer.features.eigenvectors import laplacian_eigenvectors
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource
-from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.feed.online import open_online
 from graphkin.trainer.pretraining.checkpoint import read_model
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import Sampling, Strategy
@@ -42,7 +42,7 @@ def town_url(
 
 def test_features_and_links_equal_the_graph(town_url: str, graph: nx.Graph, tmp_path: Path) -> None:
     draws = Sampling.from_strategy("gcc", kind="node")
-    with OnlineSource(town_url, "town", draws, features, Cache(tmp_path / "cache", 2**30)) as source:
+    with open_online(town_url, "town", draws, features, Cache(tmp_path / "cache", 2**30)) as source:
         corpus, links = source.corpus(), source.links()
         np.testing.assert_array_equal(source.links(), links)  # These links come from the cache.
     with Graphkin(town_url) as server:
@@ -68,7 +68,7 @@ def test_offline_source_equals_online_and_trains_the_same(
     assert (tmp_path / "fetched" / "links.npz").exists() == (strategy == "gcc")
     draws = Sampling.from_strategy(strategy, kind="node", batch_size=32, seed=3)
     with (
-        OnlineSource(town_url, "town", draws, features, Cache(tmp_path / "other", 2**30)) as online,
+        open_online(town_url, "town", draws, features, Cache(tmp_path / "other", 2**30)) as online,
         OfflineSource(tmp_path / "fetched", draws, last=1) as offline,
     ):
         assert online.generation == offline.generation

@@ -15,7 +15,7 @@ from graphkin.store import open_store
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource
-from graphkin.trainer.feed.online import online
+from graphkin.trainer.feed.online import open_online
 from graphkin.trainer.pretraining.checkpoint import read_model, read_run
 from graphkin.trainer.strategy import POSITIVES, Positives, Sampling
 
@@ -75,7 +75,7 @@ def test_anchors_have_neighbors_by_both_rules(place: tuple[str, Path], tmp_path:
     both = (degrees["exact"] > 0) & (degrees["window"] > 0)
     assert 0 < both.sum() < min((each > 0).sum() for each in degrees.values())
     draws = Sampling.from_strategy("hgc-fo", batch_size=8, positives="window")
-    with online(url, "exact", draws, features, Cache(tmp_path, 2**30), beside="window", last=0) as source:
+    with open_online(url, "exact", draws, features, Cache(tmp_path, 2**30), beside="window", last=0) as source:
         positives = source.epoch(0).positives
     np.testing.assert_array_equal(positives[:, 0] >= 0, both)
     assert all(set(positives[item].tolist()) <= near[item] for item in np.flatnonzero(both))
@@ -90,7 +90,9 @@ def test_fetched_folder_has_the_same_positives(
     draws = Sampling.from_strategy("hgc-fo", batch_size=8, positives=name)
     with (
         OfflineSource(tmp_path / "folder", draws) as offline,
-        online(place[0], "exact", draws, features, Cache(tmp_path / "o", 2**30), beside="window", last=0) as source,
+        open_online(
+            place[0], "exact", draws, features, Cache(tmp_path / "o", 2**30), beside="window", last=0
+        ) as source,
     ):
         np.testing.assert_array_equal(offline.epoch(0).positives, source.epoch(0).positives)
         assert offline.second_generation == source.second_generation
@@ -126,6 +128,7 @@ def test_continued_run_keeps_its_second_generation(
         (("--positives", "window", "--beside", "nobody"), 3, "no collection 'nobody'"),
         (("--positives", "window", "--beside", "fewer"), 2, "do not hold the same items"),
         (("--positives", "shuffled", "--strategy", "adam"), 2, "a strategy with hgc"),
+        (("--beside", "window", "--strategy", "adam"), 2, "--beside needs a strategy with positives"),
         (("--positives", "nearest"), 2, "--positives"),
     ],
 )

@@ -17,7 +17,7 @@ from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource, write_offline
-from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.feed.online import open_online
 from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.strategy import LEARNED_BY, Sampling, Strategy
 
@@ -49,7 +49,7 @@ def is_same_corpus(first: Corpus, second: Corpus) -> bool:
 @pytest.mark.parametrize("strategy", LEARNED_BY["molecule"])
 def test_online_source_equals_the_api(url: str, cache: Cache, strategy: Strategy) -> None:
     draws = Sampling.from_strategy(strategy, preset="rc", batch_size=64, seed=11)
-    with OnlineSource(url, "nci", draws, features, cache, last=1) as source, httpx.Client(base_url=url) as plain:
+    with open_online(url, "nci", draws, features, cache, last=1) as source, httpx.Client(base_url=url) as plain:
         epochs = [source.epoch(0), source.epoch(1)]
         generation, corpus = source.generation, source.corpus()
         base = "/v1/collections/nci/"
@@ -77,7 +77,7 @@ def test_online_source_equals_the_api(url: str, cache: Cache, strategy: Strategy
 @pytest.mark.parametrize("strategy", LEARNED_BY["molecule"])
 def test_offline_source_equals_online(url: str, cache: Cache, tmp_path: Path, strategy: Strategy) -> None:
     draws = Sampling.from_strategy(strategy, batch_size=64)
-    with OnlineSource(url, "nci", draws, features, cache, last=EPOCHS - 1) as online:
+    with open_online(url, "nci", draws, features, cache, last=EPOCHS - 1) as online:
         write_offline(online, EPOCHS, tmp_path)
         with OfflineSource(tmp_path, draws, last=EPOCHS - 1) as offline:
             assert offline.generation == online.generation
@@ -94,7 +94,7 @@ def test_pairs_equal_the_edges_of_the_collection(url: str, store_folder: Path, c
         pairs = np.stack([source, target], axis=1)[source < target]
         twins = np.stack([source, target], axis=1)[(source < target) & (graph.similarity == 1)]
     assert len(twins)
-    with OnlineSource(url, "nci", Sampling.from_strategy("hgc-fo"), features, cache, last=0) as online:
+    with open_online(url, "nci", Sampling.from_strategy("hgc-fo"), features, cache, last=0) as online:
         np.testing.assert_array_equal(online.edges(), pairs)
         np.testing.assert_array_equal(online.twins(), twins)
         write_offline(online, 0, tmp_path)
@@ -105,11 +105,11 @@ def test_pairs_equal_the_edges_of_the_collection(url: str, store_folder: Path, c
 
 
 def test_larger_batches_use_the_first_negatives(url: str, cache: Cache, tmp_path: Path) -> None:
-    with OnlineSource(url, "nci", Sampling.from_strategy("hgc-ho", batch_size=64), features, cache, last=0) as online:
+    with open_online(url, "nci", Sampling.from_strategy("hgc-ho", batch_size=64), features, cache, last=0) as online:
         write_offline(online, 1, tmp_path)
     larger = Sampling.from_strategy("hgc-ho", batch_size=256)
     with (
-        OnlineSource(url, "nci", larger, features, cache, last=0) as online,
+        open_online(url, "nci", larger, features, cache, last=0) as online,
         OfflineSource(tmp_path, larger) as offline,
     ):
         assert len(offline.epoch(0).negatives) == 2
@@ -119,11 +119,11 @@ def test_larger_batches_use_the_first_negatives(url: str, cache: Cache, tmp_path
 def test_cached_arrays_need_no_server(serve: Any, store_folder: Path, open_proxy: Any, cache: Cache) -> None:
     with serve(store_folder) as url, open_proxy(url) as proxy:
         draws = Sampling.from_strategy("hgc-ho", batch_size=64)
-        with OnlineSource(proxy.url, "nci", draws, features, cache, last=2) as source:
+        with open_online(proxy.url, "nci", draws, features, cache, last=2) as source:
             first = [source.epoch(epoch) for epoch in range(3)]
             corpus = source.corpus()
         request_count = len(proxy.requests)
-        with OnlineSource(proxy.url, "nci", draws, features, cache, last=2) as source:
+        with open_online(proxy.url, "nci", draws, features, cache, last=2) as source:
             proxy.vanish()
             assert all(is_same(source.epoch(epoch), first[epoch]) for epoch in range(3))
             assert is_same_corpus(source.corpus(), corpus)
@@ -132,7 +132,7 @@ def test_cached_arrays_need_no_server(serve: Any, store_folder: Path, open_proxy
 
 def test_kind_without_features_is_refused(url: str, cache: Cache) -> None:
     with (
-        OnlineSource(url, "dots", Sampling.from_strategy("hgc-fo"), features, cache) as source,
+        open_online(url, "dots", Sampling.from_strategy("hgc-fo"), features, cache) as source,
         pytest.raises(Conflict, match=r"(?s)no features.*dots, of kind dot"),
     ):
         source.corpus()
@@ -146,10 +146,10 @@ def test_server_killed_during_a_stream_changes_no_epoch(
     ahead.
     """
     draws = Sampling.from_strategy("hgc-fo", seed=5)
-    with OnlineSource(url, "many", draws, features, cache, last=2) as direct:
+    with open_online(url, "many", draws, features, cache, last=2) as direct:
         expected = [direct.epoch(epoch) for epoch in range(3)]
     with serve_apart(store_folder, tmp_path / "a") as (first, process), open_proxy(first) as proxy:
-        with OnlineSource(proxy.url, "many", draws, features, other_cache, last=2) as source:
+        with open_online(proxy.url, "many", draws, features, other_cache, last=2) as source:
             proxy.hold_after(2_500_000)
             with ThreadPoolExecutor(1) as training:
                 pending_epoch = training.submit(source.epoch, 0)
@@ -181,7 +181,7 @@ def test_server_killed_during_a_stream_changes_no_epoch(
 def test_error_while_loading_ahead_is_raised_on_request(
     serve: Any, own_store: Path, publish: Callable[[Path, int], str], cache: Cache
 ) -> None:
-    with serve(own_store) as url, OnlineSource(url, "nci", Sampling.from_strategy("hgc-fo"), features, cache) as source:
+    with serve(own_store) as url, open_online(url, "nci", Sampling.from_strategy("hgc-fo"), features, cache) as source:
         source.epoch(0)
         source.epoch(1)
         publish(own_store, 80)
@@ -192,11 +192,11 @@ def test_error_while_loading_ahead_is_raised_on_request(
         with pytest.raises(Deleted):
             source.corpus()
     with serve(own_store) as url, pytest.raises(Deleted):
-        OnlineSource(url, "nci", Sampling.from_strategy("hgc-fo"), features, cache, generation=source.generation.id)
+        open_online(url, "nci", Sampling.from_strategy("hgc-fo"), features, cache, generation=source.generation.id)
 
 
 def test_close_ends_a_waiting_request(proxy: Any, cache: Cache) -> None:
-    source = OnlineSource(proxy.url, "many", Sampling.from_strategy("hgc-fo", seed=77), features, cache)
+    source = open_online(proxy.url, "many", Sampling.from_strategy("hgc-fo", seed=77), features, cache)
     proxy.hold_after(1)
     with ThreadPoolExecutor(1) as training:
         pending_epoch = training.submit(source.epoch, 0)
@@ -210,16 +210,16 @@ def test_close_ends_a_waiting_request(proxy: Any, cache: Cache) -> None:
 
 def test_missing_server_or_collection_is_reported(url: str, cache: Cache) -> None:
     with pytest.raises(NotFound, match="nobody"):
-        OnlineSource(url, "nobody", Sampling.from_strategy("hgc-fo"), features, cache)
+        open_online(url, "nobody", Sampling.from_strategy("hgc-fo"), features, cache)
     with pytest.raises(Unavailable):
-        OnlineSource("http://127.0.0.1:9", "nci", Sampling.from_strategy("hgc-fo"), features, cache)
+        open_online("http://127.0.0.1:9", "nci", Sampling.from_strategy("hgc-fo"), features, cache)
 
 
 @pytest.fixture(scope="module")
 def offline_folder(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fetched")
     cache = Cache(tmp_path_factory.mktemp("cache"), 2**30)
-    with OnlineSource(url, "nci", Sampling.from_strategy("hgc-ho", batch_size=100), features, cache, last=1) as source:
+    with open_online(url, "nci", Sampling.from_strategy("hgc-ho", batch_size=100), features, cache, last=1) as source:
         write_offline(source, 2, folder)
     return folder
 

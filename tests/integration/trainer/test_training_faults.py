@@ -12,7 +12,7 @@ import pytest
 
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
-from graphkin.trainer.feed.online import OnlineSource
+from graphkin.trainer.feed.online import open_online
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.pretrain import pretrain
 
@@ -23,7 +23,7 @@ HALF_A_STREAM = 8_000  # Bytes, of about 15,000.
 
 
 def train(url: str, folder: Path) -> None:
-    with OnlineSource(url, "nci", CONFIG.draws, features, Cache(folder, 2**30), last=CONFIG.epochs - 1) as source:
+    with open_online(url, "nci", CONFIG.draws, features, Cache(folder, 2**30), last=CONFIG.epochs - 1) as source:
         pretrain(CONFIG, source, folder / "run")
 
 
@@ -58,7 +58,7 @@ def test_killed_servers_do_not_change_the_weights(
             proxy.vanish()
             proxy.release()
 
-    with OnlineSource(url, "nci", CONFIG.draws, features, Cache(disturbed, 2**30)) as source:
+    with open_online(url, "nci", CONFIG.draws, features, Cache(disturbed, 2**30)) as source:
         source.corpus()  # The source is cached from here on, so that only epochs are requested.
         source.twins()
     with ThreadPoolExecutor(1) as training, open_proxy(url) as proxy:  # A single thread computes both runs.

@@ -8,8 +8,8 @@ from scipy.stats import chisquare
 
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.feed.positives import select_positives
-from graphkin.trainer.feed.source import Epoch, Generation, Source
+from graphkin.trainer.feed.positives import ControlPositives, require_same_items
+from graphkin.trainer.feed.source import Epoch
 from graphkin.trainer.pretraining.config import PretrainConfig
 from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.strategy import POSITIVES, Positives, Sampling
@@ -17,18 +17,11 @@ from graphkin.trainer.strategy import POSITIVES, Positives, Sampling
 SIZE = 400
 
 
-class Ring(Source):
-    """Items in a circle, linked with those up to `reach` away; some are isolated, `offset` says which."""
+class Ring:
+    """Items in a circle, linked with those up to `reach` away. Every tenth item from `offset` on is isolated."""
 
-    def __init__(self, corpus: Corpus, draws: Sampling, reach: int, offset: int, name: str = "ring") -> None:
-        self.generation = Generation(name, "graph", f"{name}-id", SIZE)
-        self.draws = draws
-        self.closed = False
-        self._corpus = corpus
+    def __init__(self, reach: int, offset: int) -> None:
         self._reach, self._offset = reach, offset
-
-    def corpus(self) -> Corpus:
-        return self._corpus
 
     def epoch(self, epoch: int) -> Epoch:
         items = np.arange(SIZE)
@@ -37,8 +30,19 @@ class Ring(Source):
         positives[self._offset :: 10] = -1
         return Epoch(positives, np.random.default_rng(epoch).integers(SIZE, size=(7, 255), dtype=np.int32))
 
-    def close(self) -> None:
-        self.closed = True
+
+RING, WIDE = Ring(3, 0), Ring(50, 5)
+
+
+class Controls:
+    """Epochs of the ring whose positives are replaced. The second collection is the wide ring."""
+
+    def __init__(self, corpus: Corpus, positives: Positives, seed: int = 3) -> None:
+        draws = Sampling.from_strategy("hgc-fo", kind="graph", batch_size=64, seed=seed, positives=positives)
+        self._controls = ControlPositives(draws, lambda: corpus, has_second=True)
+
+    def epoch(self, epoch: int) -> Epoch:
+        return self._controls.replace(RING.epoch(epoch), epoch, WIDE.epoch(epoch).positives)
 
 
 @pytest.fixture(scope="module")
@@ -50,17 +54,12 @@ def corpus() -> Corpus:
     return Corpus.from_edges("trees", nodes, nodes - 1, np.concatenate(edges))
 
 
-def source(corpus: Corpus, positives: Positives, seed: int = 3) -> Source:
-    draws = Sampling.from_strategy("hgc-fo", kind="graph", batch_size=64, seed=seed, positives=positives)
-    return select_positives(Ring(corpus, draws, 3, 0), Ring(corpus, draws, 50, 5, "wide"))
-
-
 def test_only_the_ids_of_positives_differ(corpus: Corpus) -> None:
     """Anchors, batches, steps, negatives and the options of the run are the same, whatever the source."""
     plans, configs = {}, {}
     for name in POSITIVES:
         configs[name] = PretrainConfig.from_strategy("hgc-fo", kind="graph", batch_size=64, seed=3, positives=name)
-        plans[name] = [Plan(configs[name], epoch, source(corpus, name).epoch(epoch)) for epoch in (0, 1)]
+        plans[name] = [Plan(configs[name], epoch, Controls(corpus, name).epoch(epoch)) for epoch in (0, 1)]
     exact = plans.pop("exact")
     for name, other in plans.items():
         plain = replace(configs[name].draws, positives="exact", views=None)
@@ -79,26 +78,24 @@ def test_anchors_are_linked_in_both(corpus: Corpus) -> None:
     isolated = np.zeros(SIZE, bool)
     isolated[::10] = isolated[5::10] = True
     for name in POSITIVES:
-        positives = source(corpus, name).epoch(2).positives
+        positives = Controls(corpus, name).epoch(2).positives
         np.testing.assert_array_equal((positives == -1).all(1), isolated)
         np.testing.assert_array_equal((positives == -1).any(1), isolated)
         assert positives.dtype == np.int32
 
 
 def test_the_window_gives_its_own(corpus: Corpus) -> None:
-    draws = Sampling.from_strategy("hgc-fo", kind="graph", positives="window")
-    wide = Ring(corpus, draws, 50, 5, "wide")
-    drawn = source(corpus, "window").epoch(4).positives
+    drawn = Controls(corpus, "window").epoch(4).positives
     linked = drawn[:, 0] >= 0
-    np.testing.assert_array_equal(drawn[linked], wide.epoch(4).positives[linked])
+    np.testing.assert_array_equal(drawn[linked], WIDE.epoch(4).positives[linked])
 
 
 def test_the_shuffled_keep_the_sets_but_nobody_its_own(corpus: Corpus) -> None:
-    first, second = (source(corpus, "shuffled").epoch(epoch).positives for epoch in (0, 1))
-    own = source(corpus, "exact").epoch(0).positives
+    first, second = (Controls(corpus, "shuffled").epoch(epoch).positives for epoch in (0, 1))
+    own = Controls(corpus, "exact").epoch(0).positives
     linked = np.flatnonzero(own[:, 0] >= 0)
     assert sorted(map(tuple, first[linked].tolist())) == sorted(map(tuple, own[linked].tolist()))
-    again = source(corpus, "exact").epoch(1).positives
+    again = Controls(corpus, "exact").epoch(1).positives
     giver = {tuple(row): anchor for anchor, row in zip(linked.tolist(), own[linked].tolist(), strict=True)}
     unique = [anchor for anchor in linked.tolist() if (own == own[anchor]).all(1).sum() == 1]
     given = {anchor: giver[tuple(first[anchor].tolist())] for anchor in linked.tolist()}
@@ -106,11 +103,11 @@ def test_the_shuffled_keep_the_sets_but_nobody_its_own(corpus: Corpus) -> None:
     assert len(kept) > SIZE / 2
     assert all(given[anchor] != anchor for anchor in kept)
     assert all(second[anchor].tolist() == again[given[anchor]].tolist() for anchor in kept)  # the same in every epoch
-    assert (source(corpus, "shuffled", seed=4).epoch(0).positives != first).any()
+    assert (Controls(corpus, "shuffled", seed=4).epoch(0).positives != first).any()
 
 
 def test_the_size_matched_are_drawn_evenly_from_all_others_alike(corpus: Corpus) -> None:
-    matched = source(corpus, "size-matched")
+    matched = Controls(corpus, "size-matched")
     drawn = np.concatenate([matched.epoch(epoch).positives for epoch in range(400)], axis=1)
     nodes, edges = corpus.atoms, corpus.atoms - 1
     for anchor in (1, 2, 203):
@@ -120,7 +117,7 @@ def test_the_size_matched_are_drawn_evenly_from_all_others_alike(corpus: Corpus)
         assert set(np.flatnonzero(seen)) <= set(np.flatnonzero(alike))
         assert chisquare(seen[alike]).pvalue > 1e-3
     assert (matched.epoch(1).positives != matched.epoch(2).positives).any()
-    np.testing.assert_array_equal(matched.epoch(1).positives, source(corpus, "size-matched").epoch(1).positives)
+    np.testing.assert_array_equal(matched.epoch(1).positives, Controls(corpus, "size-matched").epoch(1).positives)
 
 
 def test_who_has_no_like_is_its_own(corpus: Corpus) -> None:
@@ -128,7 +125,7 @@ def test_who_has_no_like_is_its_own(corpus: Corpus) -> None:
     nodes[1] = 300
     path = [np.stack([np.arange(n - 1), np.arange(1, n)], axis=1) for n in nodes]
     lone = Corpus.from_edges("paths", nodes, nodes - 1, np.concatenate(path))
-    positives = source(lone, "size-matched").epoch(0).positives
+    positives = Controls(lone, "size-matched").epoch(0).positives
     assert positives[1].tolist() == [1, 1, 1]
     others = np.setdiff1d(np.flatnonzero(positives[:, 0] >= 0), [1])
     assert not (positives[others] == others[:, None]).any()
@@ -136,29 +133,27 @@ def test_who_has_no_like_is_its_own(corpus: Corpus) -> None:
 
 
 def test_the_augmented_are_the_anchor(corpus: Corpus) -> None:
-    positives = source(corpus, "augmented").epoch(0).positives
+    positives = Controls(corpus, "augmented").epoch(0).positives
     linked = np.flatnonzero(positives[:, 0] >= 0)
     np.testing.assert_array_equal(positives[linked], np.repeat(linked[:, None], 3, axis=1))
 
 
-def test_a_window_needs_another_collection_of_the_same_items(corpus: Corpus) -> None:
+def test_exact_positives_of_one_collection_are_unchanged(corpus: Corpus) -> None:
+    draws = Sampling.from_strategy("hgc-fo", kind="graph")
+    samples = RING.epoch(0)
+    assert ControlPositives(draws, lambda: corpus, has_second=False).replace(samples, 0) is samples
+
+
+def test_window_needs_a_second_collection(corpus: Corpus) -> None:
     draws = Sampling.from_strategy("hgc-fo", kind="graph", positives="window")
-    ring = Ring(corpus, draws, 3, 0)
     with pytest.raises(InvalidInput, match="--beside NAME"):
-        select_positives(ring)
+        ControlPositives(draws, lambda: corpus, has_second=False)
+
+
+def test_second_collection_needs_the_same_items(corpus: Corpus) -> None:
     nodes = corpus.atoms[::-1].copy()
     path = [np.stack([np.arange(n - 1), np.arange(1, n)], axis=1) for n in nodes]
     other = Corpus.from_edges("other", nodes, nodes - 1, np.concatenate(path))
-    with pytest.raises(Conflict, match="do not hold the same items"):
-        select_positives(ring, Ring(other, draws, 3, 0))
-    plain = Ring(corpus, Sampling.from_strategy("hgc-fo", kind="graph"), 3, 0)
-    assert select_positives(plain) is plain
-
-
-def test_both_are_closed(corpus: Corpus) -> None:
-    draws = Sampling.from_strategy("hgc-fo", kind="graph", positives="window")
-    one, other = Ring(corpus, draws, 3, 0), Ring(corpus, draws, 3, 0)
-    with select_positives(one, other):
-        pass
-    assert one.closed
-    assert other.closed
+    require_same_items("trees", corpus, "again", Corpus("again", **corpus.columns))
+    with pytest.raises(Conflict, match=r"(?s)do not hold the same items.*trees and other"):
+        require_same_items("trees", corpus, "other", other)
