@@ -140,13 +140,13 @@ class Depictor:
         try:
             return await self._draw("draw_molecule", smiles=mcs.smiles, title=title, note="", is_fragment=True, **size)
         except (WorkerLost, TaskError) as error:
-            raise _undrawable("RDKit breaks, or takes too long", mcs.smiles) from error
+            raise _undrawable("RDKit crashes on it, or needs too much time", mcs.smiles) from error
 
     async def _draw(self, task: str, **arguments: Any) -> str:
         try:
             svg: str = await self._run(self._drawers, task, PATIENCE, self._seconds, **arguments)
         except TimeoutError as error:
-            raise processors_busy("this picture could not be drawn in time") from error
+            raise processors_busy("this depiction could not be drawn in time") from error
         return svg
 
     async def _shared_atoms(self, smiles: str, other: str) -> list[tuple[int, int]] | None:

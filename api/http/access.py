@@ -31,7 +31,7 @@ _REFRESH_SECONDS = 1.0  # seconds after which the keys are read from the store a
 
 _HINT = "`graphkin keys create` makes one; the client and commands send what GRAPHKIN_API_KEY holds"
 
-_USER_HINT = "a reverse proxy sets it to the user that it has let in, and lets none through that a client sends"
+_USER_HINT = "the reverse proxy must set it to the signed-in user, and remove the header that a client sends"
 
 
 class Caller(NamedTuple):

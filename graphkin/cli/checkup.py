@@ -15,6 +15,7 @@ from urllib.request import urlopen
 
 from platformdirs import user_cache_path
 
+from graphkin.cli.output import count_text
 from graphkin.protocol.errors import GraphkinError
 from graphkin.protocol.manifest import MANY_FRAGMENTS
 from graphkin.similarity.kinds import kind_of
@@ -86,7 +87,7 @@ def _check_disk(about: str, folder: Path, message: str) -> Finding:
     """Check that the disk of a folder has at least `_MIN_FREE` free bytes."""
     free = shutil.disk_usage(folder).free
     is_full = free < _MIN_FREE
-    hint = "free space on this disk: what finds none publishes nothing" if is_full else None
+    hint = "free space on this disk: nothing can be published on a full disk" if is_full else None
     return Finding(about, "note" if is_full else "ok", f"{message}, {_megabytes(free)} are free", hint)
 
 
@@ -108,7 +109,7 @@ def check_store(location: str) -> Iterator[Finding]:
 
 def _check_collections(store: Store, location: str) -> Iterator[Finding]:
     collections = store.collections()
-    message = f"{location} holds {len(collections)} collections"
+    message = f"{location} holds {count_text(len(collections), 'collection')}"
     yield Finding("store", "ok", message) if "://" in location else _check_disk("store", Path(location), message)
     for collection in collections:
         yield from _check_collection(store, collection.name, len(collection.generations))
@@ -116,10 +117,10 @@ def _check_collections(store: Store, location: str) -> Iterator[Finding]:
         try:
             store.require_engine("gds")
         except GraphkinError as error:
-            hint = "the sampler `snapshot` does without; `gds` needs the plugin Graph Data Science"
+            hint = "the sampler `gds` needs the plugin Graph Data Science; the sampler `snapshot` works without it"
             yield Finding("Graph Data Science", "note", error.detail, hint)
         else:
-            yield Finding("Graph Data Science", "ok", "answers")
+            yield Finding("Graph Data Science", "ok", "available")
 
 
 def _check_collection(store: Store, name: str, generations: int) -> Iterator[Finding]:
@@ -131,7 +132,8 @@ def _check_collection(store: Store, name: str, generations: int) -> Iterator[Fin
     except GraphkinError as error:
         yield _error_finding(about, error)
         return
-    size = f"{manifest.counts.kept:,} items, {manifest.edges:,} edges, {generations} generations"
+    counts = {"item": manifest.counts.kept, "edge": manifest.edges, "generation": generations}
+    size = ", ".join(count_text(count, noun) for noun, count in counts.items())
     yield Finding(about, "ok", f"{size}, current {manifest.generation[:12]}")
     differences = [
         f"{library} {manifest.versions[library]}, here {installed.get(library, 'none')}"
@@ -139,7 +141,7 @@ def _check_collection(store: Store, name: str, generations: int) -> Iterator[Fin
         if manifest.versions.get(library) != installed.get(library)
     ]
     if differences:
-        hint = "it is read as it is; to append, and to search exactly, ingest it anew with the version of here"
+        hint = "it can be read; to append or to search exactly, ingest it again with the installed versions"
         yield Finding(about, "note", f"made with {'; '.join(differences)}", hint)
     if len(manifest.fragments) > MANY_FRAGMENTS:
         hint = f"graphkin compact --store … --collection {name}"
@@ -151,7 +153,7 @@ def _check_collection(store: Store, name: str, generations: int) -> Iterator[Fin
 def check_server(url: str) -> Finding:
     """Check whether the server at a URL is ready."""
     if not url.startswith(("http://", "https://")):
-        return Finding("server", "wrong", f"{url} is no URL of a server", "such as http://127.0.0.1:8000")
+        return Finding("server", "wrong", f"{url} is not the URL of a server", "such as http://127.0.0.1:8000")
     try:
         with urlopen(f"{url.rstrip('/')}/readyz", timeout=_TIMEOUT) as reply:  # noqa: S310 - the scheme is checked above
             return Finding("server", "ok", f"{url} is {loads(reply.read())['status']}")

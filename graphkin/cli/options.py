@@ -274,7 +274,11 @@ def sampling_policy(command: Callable[..., None]) -> Callable[..., None]:
     @_policy_option("--p-end", type=float, help="Probability that a walk ends after a step. [default: 0]")
     @_policy_option("--restart", type=float, help="Probability that a walk returns to the anchor. [default: 0]")
     @_policy_option("--rank", type=click.Choice(get_args(Rank)), help="Weight of the visits. [default: exp]")
-    @_policy_option("--pad", type=click.Choice(get_args(Pad)), help="How to fill short lists. [default: resample]")
+    @_policy_option(
+        "--pad",
+        type=click.Choice(get_args(Pad)),
+        help="How to fill lists with fewer than k positives. [default: resample]",
+    )
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
         policy = {name: arguments.pop(name) for name in _POLICY_OPTIONS}

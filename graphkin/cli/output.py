@@ -167,6 +167,11 @@ def _unwritable(noun: str, path: Path, error: OSError) -> Exception:
     )
 
 
+def count_text(count: int, noun: str) -> str:
+    """Return a count with its noun, such as "1 edge" or "2,000 edges"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def count_records(counts: "Counts") -> str:
     """Return the counts of read, duplicate and rejected records as text."""
     return f"{counts.read:,} records, {counts.duplicates:,} duplicates, {counts.rejected:,} rejected"

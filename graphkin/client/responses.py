@@ -129,7 +129,7 @@ def _json_object(reply: httpx.Response) -> dict[str, Any]:
 def _invalid_reply_error(reply: httpx.Response, expected: str) -> InvalidReply:
     return InvalidReply.from_problem(
         reply.request.url.path,
-        "it is no JSON object of graphkin's",
+        "it is not the JSON that graphkin sends",
         given=reply.text[:200],
         expected=f"{expected}, from `graphkin serve`",
     )

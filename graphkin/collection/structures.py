@@ -103,7 +103,11 @@ def require_single_id(
         InvalidInput: Several items share the name.
     """
     if not ids:
-        hint = "names are matched in any case" if smiles is None else "search finds what is similar to any structure"
+        hint = (
+            "names are compared without regard to case"
+            if smiles is None
+            else "search finds similar items for any structure"
+        )
         suggestion = f"did you mean {', '.join(map(repr, similar_names))}?" if similar_names else hint
         raise NotFound(
             f"collection {collection!r} has no such item",

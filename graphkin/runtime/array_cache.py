@@ -177,7 +177,7 @@ class ArrayCache:
         """Return the arrays of an entry by name. Raises one of `_DAMAGE` if the entry is damaged."""
         description = json.loads((folder / _KEY).read_text(encoding="utf-8"))
         if description["key"] != _as_json(key):
-            raise ValueError("its key is another")
+            raise ValueError("its key differs")
         is_verified = self._verified.get(folder.name) == description["built_at"]
         arrays = {}
         for name, digest in description["columns"].items():

@@ -67,7 +67,7 @@ def test_abbreviated_id_is_confirmed_on_a_terminal(
     )
     code, output = _on_terminal(store, generation_ids[0][:10], b"\n")
     assert code == 130
-    assert "its only generation: the collection goes with it" in output
+    assert "its only generation: the collection is deleted too" in output
     assert _remaining_generations(graphkin, tmp_path) == generation_ids[:1]
 
 

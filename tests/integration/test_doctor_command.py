@@ -48,7 +48,7 @@ def test_correct_environment_has_no_problems(store: Path, tmp_path: Path, capfd:
     assert code == 0
     assert {about for about in findings if "wrong" in states(findings, about)} == set()
     assert "graphkin 0." in findings["versions"][0][1]
-    assert "10 items, 10 edges, 1 generations" in findings["collection mine"][0][1]
+    assert "10 items, 10 edges, 1 generation" in findings["collection mine"][0][1]
     assert findings["server"][0][0] == "ok"
 
 

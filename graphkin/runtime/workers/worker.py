@@ -81,7 +81,7 @@ def _respond(
         with cpu_limit(cpu_seconds):
             kind, content = RESULT, _run(connection, tasks, task, arguments)
     except MemoryError:
-        kind, content = ERROR, {"kind": None, "detail": "it takes more memory than it may"}
+        kind, content = ERROR, {"kind": None, "detail": "it needs more memory than the limit"}
     except OSError:
         raise  # the pool has closed the connection
     except Exception as error:
