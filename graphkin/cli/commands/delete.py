@@ -79,13 +79,12 @@ def _confirm_id(store: "Store", entry: "Collection", prefix: str, yes: bool) -> 
         return id
     manifest = store.manifest(entry.name, id)
     facts = f"{manifest.counts.kept:,} items, published {manifest.published_at}"
-    consequence = (
-        "its only generation: the collection goes with it"
-        if len(entry.generations) == 1
-        else "other generations remain"
-    )
-    if len(entry.generations) > 1 and id == entry.current:
+    if len(entry.generations) == 1:
+        consequence = "its only generation: the collection is deleted too"
+    elif id == entry.current:
         consequence = "its current generation: the newest of the others becomes current"
+    else:
+        consequence = "other generations remain"
     if not sys.stdin.isatty():
         raise InvalidInput(
             f"{prefix} is only the beginning of an id, and there is no terminal to confirm the deletion",
