@@ -17,6 +17,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _SETTINGS = {
     "encoder": "model.encoder",
+    "features": "model.features",
     "mask_neighbors": "contrast.mask_neighbors",
     "queue": "contrast.momentum.queue",
     "batch_size": "draws.batch_size",
@@ -60,7 +61,7 @@ def settings(command: Command) -> Command:
 
 
 def resolve_config(
-    kind: str, encoder: Any, file: Path | None, assignments: tuple[str, ...], **options: Any
+    kind: str, encoder: str | None, features: str, file: Path | None, assignments: tuple[str, ...], **options: Any
 ) -> "PretrainConfig":
     """Return the configuration of a training run.
 
@@ -70,6 +71,7 @@ def resolve_config(
     Args:
         kind: Kind of the items.
         encoder: Name of the encoder; None for that of the preset.
+        features: Name of the set of features.
         file: A file of settings in TOML, or None.
         assignments: The values of --set, such as `policy.k=8`.
         **options: The other options of the command that are settings, with their values or defaults.
@@ -77,15 +79,19 @@ def resolve_config(
     Raises:
         InvalidInput: If a setting does not exist, or its value is invalid.
     """
-    from graphkin.trainer.pretraining.config import Model, PretrainConfig
+    from graphkin.trainer.pretraining.config import Model, PretrainConfig, published_encoder
 
-    model = None if encoder is None else Model.from_kind(kind, encoder)
+    model = Model.from_kind(kind, encoder or published_encoder(kind, options["preset"]), features)
     config = PretrainConfig.from_strategy(kind=kind, model=model, **options)
     if file is None and not assignments:
         return config  # The import below needs pydantic, which offline training may lack.
     from graphkin.trainer.pretraining.settings import assigned, changed, read_settings
 
-    overrides = [] if file is None else [*read_settings(file), *_typed_settings({"encoder": encoder, **options})]
+    overrides = (
+        []
+        if file is None
+        else [*read_settings(file), *_typed_settings({"encoder": encoder, "features": features, **options})]
+    )
     return changed(config, [*overrides, *map(assigned, assignments)])
 
 

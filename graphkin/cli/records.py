@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -49,15 +50,15 @@ class RecordKind(NamedTuple):
     read: Callable[[Sequence[str]], FeaturizedBlock]
 
 
-def _read_smiles(texts: Sequence[str]) -> FeaturizedBlock:
+def _read_smiles(texts: Sequence[str], features: str) -> FeaturizedBlock:
     from graphkin.trainer.features.featurize import featurize_readable
 
-    corpus, rows = featurize_readable(texts, "", os.cpu_count() or 1)
+    corpus, rows = featurize_readable(texts, "", os.cpu_count() or 1, features)
     faults = dict.fromkeys({*range(len(texts))}.difference(rows.tolist()), _NOT_A_MOLECULE)
     return FeaturizedBlock(corpus, rows, faults, texts)
 
 
-def _read_molblocks(texts: Sequence[str]) -> FeaturizedBlock:
+def _read_molblocks(texts: Sequence[str], features: str) -> FeaturizedBlock:
     from graphkin.similarity.describer import Rejected
     from graphkin.similarity.molecules.reader import MoleculeReader
     from graphkin.similarity.molecules.recipe import resolve
@@ -69,7 +70,7 @@ def _read_molblocks(texts: Sequence[str]) -> FeaturizedBlock:
             smiles[row] = reader.describe(reader.read(text, "molblock")).smiles
         except Rejected as error:
             faults[row] = str(error)
-    block = _read_smiles(smiles)
+    block = _read_smiles(smiles, features)
     return block._replace(faults={**block.faults, **faults})
 
 
@@ -92,12 +93,20 @@ def _read_graphs(texts: Sequence[str]) -> FeaturizedBlock:
     )
 
 
-RECORD_KINDS = {
-    "smiles": RecordKind("molecule", "smiles", "SMILES", _read_smiles),
-    "molblock": RecordKind("molecule", "smiles", "SD records", _read_molblocks),
-    "graph": RecordKind("graph", "structure", "graphs with nodes", _read_graphs),
-}
-"""The kinds of records, by notation of the text."""
+def record_kind(notation: str, features: str) -> RecordKind:
+    """Return the kind of records whose texts have a notation: `smiles`, `molblock` or `graph`.
+
+    Args:
+        notation: The notation.
+        features: Name of the set of features of molecules.
+    """
+    match notation:
+        case "smiles":
+            return RecordKind("molecule", "smiles", "SMILES", partial(_read_smiles, features=features))
+        case "molblock":
+            return RecordKind("molecule", "smiles", "SD records", partial(_read_molblocks, features=features))
+        case _:
+            return RecordKind("graph", "structure", "graphs with nodes", _read_graphs)
 
 
 class RecordBlock(NamedTuple):

@@ -15,7 +15,7 @@ from graphkin.store.base import Generation
 from graphkin.store.sampling.rows import negatives_rows, positives_provenance, positives_rows, schema_metadata
 from graphkin.trainer.feed.arrow import ArrowSource
 from graphkin.trainer.feed.cache import Cache
-from graphkin.trainer.feed.kinds import features
+from graphkin.trainer.feed.kinds import features as featurize
 from graphkin.trainer.strategy import Sampling
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def open_stored(
     second: Generation | None = None,
     cache: Cache | None = None,
     last: int | None = None,
+    features: str = "hu",
 ) -> ArrowSource:
     """Return a source of training data that reads a generation in this process.
 
@@ -44,6 +45,7 @@ def open_stored(
         second: A generation of a second collection of the same items; None for none.
         cache: The local cache; None for none.
         last: Last epoch that the training needs; None if unknown.
+        features: Name of the set of features.
 
     Raises:
         GraphkinError: The errors of `ArrowSource`.
@@ -51,11 +53,12 @@ def open_stored(
     return ArrowSource(
         StoredTables(generation),
         draws,
-        partial(features, workers=workers),
+        partial(featurize, workers=workers, name=features),
         _damaged,
         cache=cache,
         second=None if second is None else StoredTables(second),
         last=last,
+        features=features,
     )
 
 

@@ -261,6 +261,7 @@ class _Finetuner:
     def __init__(
         self, start: InitialEncoder, data: LabeledGraphs, options: FinetuneOptions, seed: int, device: str
     ) -> None:
+        data.corpus.require_features(start.model.features)
         self._assembler = Assembler(data.corpus, device)
         self._data = data
         self._options = options

@@ -68,7 +68,9 @@ class MoleculeFile:
         return self._records[row][0]
 
 
-def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 1) -> MoleculeFile:
+def read_molecules(
+    path: Path, smiles_column: str | None = None, workers: int = 1, features: str = "hu"
+) -> MoleculeFile:
     """Read the molecules of a CSV file with a header, plain or compressed (`.gz`, `.bz2`, `.xz`).
 
     The delimiter is the comma, semicolon, tab or pipe that is most frequent in the header.
@@ -77,6 +79,7 @@ def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 
         path: The file.
         smiles_column: Column of SMILES; by default `smiles` or `mol`, in upper or lower case.
         workers: Number of worker processes that featurize.
+        features: Name of the set of features.
 
     Raises:
         NotFound: There is no such file.
@@ -86,7 +89,7 @@ def read_molecules(path: Path, smiles_column: str | None = None, workers: int = 
     header, records, rejected = _read_records(path)
     smiles_index = _column_index(header, smiles_column or _smiles_column(header))
     smiles = [fields[smiles_index] for _, fields in records]
-    corpus, rows = featurize_readable(smiles, _digest(path), workers)
+    corpus, rows = featurize_readable(smiles, _digest(path), workers, features)
     readable = set(rows.tolist())
     rejected += [
         Rejection(records[row][0], smiles[row], "no molecule with atoms that RDKit reads")

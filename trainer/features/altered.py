@@ -61,6 +61,8 @@ class AugmentedGraphs:
             np.bincount(self.target, minlength=len(self.atoms)),
             self.source - np.repeat(begin[:-1], self.edge_counts),
             self.original.bond[self.edges],
+            atom_details=None if self.original.atom_details is None else self.original.atom_details[self.atoms],
+            bond_details=None if self.original.bond_details is None else self.original.bond_details[self.edges],
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.protocol.errors import Damaged
+from graphkin.protocol.errors import Conflict, Damaged
 
 DUMMY = 118
 """Atom type of an atom without an element (Z = 0)."""
@@ -35,6 +35,8 @@ class Corpus:
         bond: (E,) uint8. 3 * type (0..3) + direction (0..2).
         eigenvectors: (A, K) float32, from `eigenvectors.laplacian_eigenvectors`; None unless graphs surround a node.
         centre: (N,) The node that a graph surrounds, counted from its first node; None unless graphs surround a node.
+        atom_details: (A,) Codes of `feature_sets.Details`; None for features that have none.
+        bond_details: (E,) Codes of `feature_sets.Details`; None for features that have none.
 
     Index columns have the smallest of uint8, int16, int32 and int64 that holds their values. Two million molecules of
     27 atoms take 0.41 GB.
@@ -53,6 +55,8 @@ class Corpus:
     bond: NDArray[np.uint8]
     eigenvectors: NDArray[np.float32] | None = None
     centre: NDArray[Any] | None = None
+    atom_details: NDArray[Any] | None = None
+    bond_details: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         atoms, edges = int(self.atom_offsets[-1]), int(self.edge_offsets[-1])
@@ -60,6 +64,8 @@ class Corpus:
         expected |= dict.fromkeys(("atom_type", "chirality", "degree"), atoms)
         if self.is_centered:
             expected |= {"eigenvectors": atoms, "centre": self.size}
+        if self.features != "hu":
+            expected |= {"atom_details": atoms, "bond_details": edges}
         lengths = {name: len(column) for name, column in self.columns.items()}
         if lengths != expected:
             raise Damaged(
@@ -92,6 +98,27 @@ class Corpus:
         return self.eigenvectors is not None or self.centre is not None
 
     @property
+    def features(self) -> str:
+        """The name of the set of features (`feature_sets.FEATURE_SETS`)."""
+        return "hu" if self.atom_details is None and self.bond_details is None else "rich"
+
+    def require_features(self, name: str) -> None:
+        """Check that an encoder of these features can be trained on, or applied to, the graphs.
+
+        Graphs without attributes fit every encoder, because all their details are unknown.
+
+        Raises:
+            Conflict: The graphs have the features of another set.
+        """
+        if self.features != name and (self.atom_type != MASK).any():
+            raise Conflict(
+                "the encoder and the data have different features",
+                given=f"data with the features {self.features}",
+                expected=f"data with the features {name}, which the encoder has",
+                hint=f"fetch the data with --features {name}, or train an encoder with --features {self.features}",
+            )
+
+    @property
     def columns(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, without absent ones; `Corpus(identity, **columns)` rebuilds this corpus."""
         columns = {name: getattr(self, name) for name in _COLUMNS}
@@ -116,8 +143,9 @@ class Corpus:
             identity: What the graphs are.
             atom_counts: (N,) Atoms of each graph.
             bond_counts: (N,) Bonds of each graph.
-            atoms: (A, 2) Type and chirality.
-            bonds: (sum of bond_counts, 3) Begin and end, counted from the graph's first atom, and 3 * type + direction.
+            atoms: (A, 2) Type and chirality; or (A, 3) with the code of the details.
+            bonds: (sum of bond_counts, 3) Begin and end, counted from the graph's first atom, and 3 * type + direction;
+                or (sum of bond_counts, 4) with the code of the details.
         """
         atom_offsets, bond_offsets = _offsets(atom_counts), _offsets(bond_counts)
         first = np.tile(np.repeat(atom_offsets[:-1], bond_counts), 2)
@@ -132,6 +160,8 @@ class Corpus:
             _narrow(np.bincount(first + target, minlength=int(atom_offsets[-1]))),
             _narrow(source[order]),
             np.tile(bonds[:, 2], 2)[order].astype(np.uint8),
+            atom_details=_narrow(atoms[:, 2]) if atoms.shape[1] > 2 else None,
+            bond_details=_narrow(np.tile(bonds[:, 3], 2)[order]) if bonds.shape[1] > 3 else None,
         )
 
     @classmethod

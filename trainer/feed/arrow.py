@@ -47,6 +47,7 @@ class ArrowSource(Source):
         make_error: Returns the error for an invalid table. Its arguments are the name of the collection, the path of
             the API that serves the table, below the collection's, and the problem.
         cancel: Ends pending calls of the tables. `close` calls it.
+        features: Name of the features that `featurize` returns, which their key in the cache includes.
 
     Raises:
         InvalidInput: A batch has more negatives than the collection has items with a neighbor, the sampling settings
@@ -67,11 +68,13 @@ class ArrowSource(Source):
         last: int | None = None,
         epochs: EpochFolder | None = None,
         cancel: Callable[[], object] = lambda: None,
+        features: str = "hu",
     ) -> None:
         self.generation = Generation(tables.name, tables.kind, tables.generation, tables.size)
         self.draws = draws
         self._tables = tables
         self._featurize = featurize
+        self._features = features
         self._cache = cache
         self._make_error = make_error
         self._epoch_folder = epochs
@@ -90,13 +93,13 @@ class ArrowSource(Source):
         self._second: ArrowSource | None = None
         if second is not None:
             own = replace(draws, negatives=0, positives="exact")
-            self._second = ArrowSource(second, own, featurize, make_error, cache=cache, last=last)
+            self._second = ArrowSource(second, own, featurize, make_error, cache=cache, last=last, features=features)
             self.second_generation = self._second.generation
             require_same_items(tables.name, self.corpus(), second.name, self._second.corpus())
 
     def corpus(self) -> Corpus:
         if self._corpus is None:
-            key = {"corpus": version("graphkin"), "rdkit": version("rdkit")}
+            key = {"corpus": version("graphkin"), "rdkit": version("rdkit"), "features": self._features}
             self._corpus = Corpus(self.generation.id, **self._cached(key, self._featurized))
         return self._corpus
 

@@ -15,12 +15,13 @@ from graphkin.trainer.features.nodes import featurize_nodes
 from graphkin.trainer.feed.tables import Collection
 
 
-def features(collection: Collection, workers: int = 1) -> Corpus:
+def features(collection: Collection, workers: int = 1, name: str = "hu") -> Corpus:
     """Return the features of all items in id order. Their identity is the id of the generation.
 
     Args:
         collection: Collection to featurize.
         workers: Number of worker processes, for molecules.
+        name: Set of features, for molecules.
 
     Raises:
         Conflict: Items of this kind have no features.
@@ -35,7 +36,7 @@ def features(collection: Collection, workers: int = 1) -> Corpus:
             expected=f"a collection of kind {' or '.join(_KINDS)}",
             hint="train on a collection of one of these kinds",
         )
-    return kind.featurize(_texts(collection, kind.column), collection.generation, workers)
+    return kind.featurize(_texts(collection, kind.column), collection.generation, workers, name)
 
 
 def _texts(collection: Collection, column: str) -> Iterator[Sequence[str]]:
@@ -63,22 +64,23 @@ class _Kind(NamedTuple):
 
     Attributes:
         column: Name of the column.
-        featurize: Takes the blocks, the identity of the features, and the number of worker processes.
+        featurize: Takes the blocks, the identity of the features, the number of worker processes, and the set of
+            features.
     """
 
     column: str
-    featurize: Callable[[Iterable[Sequence[str]], str, int], Corpus]
+    featurize: Callable[[Iterable[Sequence[str]], str, int, str], Corpus]
 
 
-def _molecules(blocks: Iterable[Sequence[str]], identity: str, workers: int) -> Corpus:
-    return featurize([*chain.from_iterable(blocks)], identity, workers)
+def _molecules(blocks: Iterable[Sequence[str]], identity: str, workers: int, name: str) -> Corpus:
+    return featurize([*chain.from_iterable(blocks)], identity, workers, name)
 
 
-def _graphs(blocks: Iterable[Sequence[str]], identity: str, workers: int) -> Corpus:  # noqa: ARG001  (parsing is quick)
+def _graphs(blocks: Iterable[Sequence[str]], identity: str, *_: object) -> Corpus:  # parsing is quick
     return Corpus.concatenate(identity, [featurize_graphs(block, identity) for block in [*blocks] or [[]]])
 
 
-def _nodes(blocks: Iterable[Sequence[str]], identity: str, workers: int) -> Corpus:  # noqa: ARG001  (LAPACK has threads)
+def _nodes(blocks: Iterable[Sequence[str]], identity: str, *_: object) -> Corpus:  # LAPACK has threads
     return Corpus.concatenate(identity, [featurize_nodes(block, identity) for block in [*blocks] or [[]]])
 
 

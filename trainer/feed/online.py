@@ -33,6 +33,7 @@ def open_online(
     last: int | None = None,
     retry_seconds: float = RETRY_SECONDS,
     epochs: EpochFolder | None = None,
+    features: str = "hu",
 ) -> ArrowSource:
     """Return a source that reads one generation from a server. It owns the connection.
 
@@ -47,6 +48,7 @@ def open_online(
         last: Last epoch that the training needs; None if unknown.
         retry_seconds: Seconds for which requests to an unreachable or busy server are repeated.
         epochs: Files with the positives of the first collection; None to request them from the server.
+        features: Name of the features that `featurize` returns, which their key in the cache includes.
 
     Raises:
         GraphkinError: The errors of `Graphkin.collection` and `ArrowSource`.
@@ -68,6 +70,7 @@ def open_online(
             last=last,
             epochs=epochs,
             cancel=server.close,
+            features=features,
         )
     except BaseException:
         server.close()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.errors import GraphkinError
 from graphkin.trainer.features.corpus import BOND_TYPES, DIRECTIONS, MASK, Corpus
+from graphkin.trainer.features.feature_sets import FEATURE_SETS
 from graphkin.trainer.strategy import Sampling
 
 ErrorFactory = Callable[[str], GraphkinError]
@@ -121,6 +122,11 @@ def require_corpus(corpus: Corpus, size: int, make_error: ErrorFactory) -> None:
     _require_range("atom type", corpus.atom_type, 0, MASK + 1, make_error)
     _require_range("chirality", corpus.chirality, 0, _CHIRALITIES, make_error)
     _require_range("bond", corpus.bond, 0, BOND_TYPES * DIRECTIONS, make_error)
+    details = FEATURE_SETS[corpus.features]
+    if details.atoms is not None and corpus.atom_details is not None:
+        _require_range("code of an atom's details", corpus.atom_details, 0, details.atoms.codes, make_error)
+    if details.bonds is not None and corpus.bond_details is not None:
+        _require_range("code of a bond's details", corpus.bond_details, 0, details.bonds.codes, make_error)
     _require_graphs(corpus, make_error)
     if corpus.eigenvectors is not None and corpus.centre is not None:
         _require_centered(corpus.eigenvectors, corpus.centre, corpus.atoms, make_error)

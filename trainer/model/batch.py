@@ -11,6 +11,7 @@ from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.corpus import MASK, Corpus
+from graphkin.trainer.features.feature_sets import UNKNOWN
 
 Part = Literal["whole", "anchors", "others"]
 """A batch of a step: all graphs of `Draw.ids`, the anchors alone, or all graphs but the anchors."""
@@ -71,6 +72,8 @@ class Batch:
         eigenvectors: (N, K) float32; None unless graphs surround a node.
         centre: (N,) bool. Whether an atom is the node that its graph surrounds; None unless graphs surround a node.
         padding: The atoms of the B graphs; None if the batch is not padded.
+        atom_details: (N,) int64. Codes of `feature_sets.Details`; None for features that have none.
+        bond_details: (E,) int64. Codes of `feature_sets.Details`; None for features that have none.
     """
 
     atom_type: Tensor
@@ -85,6 +88,8 @@ class Batch:
     eigenvectors: Tensor | None = None
     centre: Tensor | None = None
     padding: Padding | None = None
+    atom_details: Tensor | None = None
+    bond_details: Tensor | None = None
 
     @property
     def graphs(self) -> int:
@@ -97,7 +102,7 @@ class Batch:
         return len(self.atom_type)
 
     def masked(self, nodes: Tensor) -> "Batch":
-        """Return the batch with the atoms of `nodes`, (N,) bool, set to (119, 0).
+        """Return the batch with the atoms of `nodes`, (N,) bool, set to (119, 0), and their details to unknown.
 
         Bonds are never masked (method.md D).
         """
@@ -105,6 +110,7 @@ class Batch:
             self,
             atom_type=self.atom_type.masked_fill(nodes, MASK),
             chirality=self.chirality.masked_fill(nodes, 0),
+            atom_details=None if self.atom_details is None else self.atom_details.masked_fill(nodes, UNKNOWN),
         )
 
     def first(self, graphs: int) -> "Batch":
@@ -122,6 +128,8 @@ class Batch:
             self.edge_ends[:graphs],
             None if self.eigenvectors is None else self.eigenvectors[:atoms],
             None if self.centre is None else self.centre[:atoms],
+            atom_details=None if self.atom_details is None else self.atom_details[:atoms],
+            bond_details=None if self.bond_details is None else self.bond_details[:edges],
         )
 
     def rest(self, graphs: int) -> "Batch":
@@ -139,6 +147,8 @@ class Batch:
             self.edge_ends[graphs:] - edges,
             None if self.eigenvectors is None else self.eigenvectors[atoms:],
             None if self.centre is None else self.centre[atoms:],
+            atom_details=None if self.atom_details is None else self.atom_details[atoms:],
+            bond_details=None if self.bond_details is None else self.bond_details[edges:],
         )
 
     def induced(self, atoms: Tensor) -> "Batch":
@@ -165,6 +175,8 @@ class Batch:
             edge_ptr[atom_ptr[1:]].cpu().numpy(),
             None if self.eigenvectors is None else self.eigenvectors[atoms],
             None if self.centre is None else self.centre[atoms],
+            atom_details=None if self.atom_details is None else self.atom_details[atoms],
+            bond_details=None if self.bond_details is None else self.bond_details[is_kept],
         )
 
     def _compacted(self, atoms: Tensor) -> "Batch":
@@ -192,6 +204,8 @@ class Batch:
             eigenvectors=None if self.eigenvectors is None else self.eigenvectors.index_select(0, old_atom),
             centre=None if self.centre is None else self.centre.index_select(0, old_atom),
             padding=Padding(is_atom, count),
+            atom_details=None if self.atom_details is None else self.atom_details.index_select(0, old_atom),
+            bond_details=None if self.bond_details is None else self.bond_details.index_select(0, old_edge),
         )
 
 
@@ -263,6 +277,7 @@ class Assembler(PaddedGraphs):
         self.size = corpus.size
         self.sizes = np.stack([corpus.atoms, corpus.edges], axis=1)
         self._is_centered = corpus.is_centered
+        self._has_details = corpus.features != "hu"
         self._atoms, self._edges = len(corpus.atom_type), len(corpus.bond)
         self._columns = {name: torch.from_numpy(column).to(self.device) for name, column in corpus.columns.items()}
 
@@ -314,6 +329,8 @@ class Assembler(PaddedGraphs):
             edge_ends,
             *self._centered_columns(ids, atoms, atom_ptr[: len(ids)]),
             padding,
+            self._gather("atom_details", atoms) if self._has_details else None,
+            self._gather("bond_details", edges) if self._has_details else None,
         )
 
     def _centered_columns(self, ids: Tensor, atoms: Tensor, first: Tensor) -> tuple[Tensor | None, Tensor | None]:

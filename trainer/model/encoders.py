@@ -8,12 +8,12 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from graphkin.trainer.features.corpus import BOND_TYPES, DIRECTIONS
+from graphkin.trainer.features.feature_sets import FEATURE_SETS
 from graphkin.trainer.model.aggregation import neighbor_sum, row_sum
 from graphkin.trainer.model.batch import Batch
 from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.model.inputs import AtomInputs
 from graphkin.trainer.model.norm import BatchNorm
-from graphkin.trainer.strategy import Encoder as EncoderName
 
 with warnings.catch_warnings():  # importing it uses torch.jit, which is deprecated
     warnings.simplefilter("ignore", FutureWarning)
@@ -21,6 +21,7 @@ with warnings.catch_warnings():  # importing it uses torch.jit, which is depreca
 
 _TABLE = BOND_TYPES + 2  # rows of a layer's table: bond types, self-loop, mask
 _SELF_LOOP = 4
+_CODES = BOND_TYPES * DIRECTIONS
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +36,8 @@ class Incidence:
         left: (N, 1); None for ones.
         right: (N, 1); None for ones.
         counts: (N, 9) Bonds of an atom and its self-loop, counted by type (6) and direction (3), each with its weight
-            left_u. Multiplied by a layer's two tables, they are the bonds' share of the sum, so no row per edge is ever
-            created (method.md C).
+            left_u; (N, 9 + K) with details of bonds, counted by their values too. Multiplied by a
+            layer's tables, they are the bonds' share of the sum, so no row per edge is ever created (method.md C).
     """
 
     edge_index: Tensor
@@ -55,45 +56,63 @@ def incidence(batch: Batch, bonds: Tensor, left: float, right: float) -> Inciden
         left: Exponent of the sender's degree.
         right: Exponent of the receiver's degree.
     """
+    codes = batch.bond
+    if batch.bond_details is not None and len(bonds) > _CODES:
+        codes = codes + _CODES * batch.bond_details
     degree = (batch.edge_ptr.diff() + 1).to(bonds.dtype).unsqueeze(1)
     sending = degree**left if left else None
     weights = None if sending is None else sending.squeeze(1).index_select(0, batch.edge_index[0])
-    counts = row_sum(bonds, batch.bond, batch.edge_ptr, weights)
+    counts = row_sum(bonds, codes, batch.edge_ptr, weights)
     loop = 1.0 if sending is None else sending.squeeze(1)
     counts[:, _SELF_LOOP] += loop
     counts[:, _TABLE] += loop  # a self-loop has no direction
     return Incidence(batch.edge_index, batch.edge_ptr, sending, degree**right if right else None, counts)
 
 
-def bond_features() -> Tensor:
-    """Return the one-hot type and direction of every bond code, side by side: (12, 9)."""
+def bond_features(features: str = "hu") -> Tensor:
+    """Return the one-hot type and direction of every bond code, side by side: (12, 9).
+
+    With details, row 12 · d + b is that of bond code b and detail code d, and further columns are the one-hot values of
+    the details: (12 · D, 9 + K). They are all 0 where details are unknown.
+    """
     types, directions = torch.arange(BOND_TYPES), torch.arange(DIRECTIONS)
     rows = torch.cartesian_prod(types, directions)
-    features = torch.cat([F.one_hot(rows[:, 0], _TABLE), F.one_hot(rows[:, 1], DIRECTIONS)], dim=1)
-    return features.to(torch.get_default_dtype())
+    table = torch.cat([F.one_hot(rows[:, 0], _TABLE), F.one_hot(rows[:, 1], DIRECTIONS)], dim=1)
+    details = FEATURE_SETS[features].bonds
+    if details is not None:
+        columns = zip(torch.from_numpy(details.values()).unbind(1), details.sizes.values(), strict=True)
+        one_hot = torch.cat([(column[:, None] == torch.arange(size)).to(table) for column, size in columns], dim=1)
+        table = torch.cat([table.repeat(details.codes, 1), one_hot.repeat_interleave(_CODES, dim=0)], dim=1)
+    return table.to(torch.get_default_dtype())
 
 
 class Convolution(MessagePassing):  # type: ignore[misc]
     """Weighted sum over neighbors: out_v = right_v * Σ_u left_u (x_u + e_uv) for u in N(v) and u = v.
 
     Input and output are (N, width). e_uv is the sum of a learned vector of the bond's type and one of its direction. A
-    self-loop has type 4 and direction 0 (method.md C).
+    self-loop has type 4 and direction 0 (method.md C). The set of features may add details, each with a learned vector
+    of its value. A self-loop has no details.
     """
 
     left = 0.0
     right = 0.0
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, features: str = "hu") -> None:
         super().__init__(aggr="sum")
         self.bond_type = nn.Embedding(_TABLE, width)
         self.bond_direction = nn.Embedding(DIRECTIONS, width)
         nn.init.xavier_uniform_(self.bond_type.weight)
         nn.init.xavier_uniform_(self.bond_direction.weight)
+        details = FEATURE_SETS[features].bonds
+        self.bond_details = None if details is None else nn.Embedding(sum(details.sizes.values()), width)
+        if self.bond_details is not None:
+            nn.init.xavier_uniform_(self.bond_details.weight)
 
     def forward(self, x: Tensor, adjacency: Incidence) -> Tensor:
         if adjacency.left is not None:
             x = adjacency.left * x
-        tables = torch.cat([self.bond_type.weight, self.bond_direction.weight])
+        parts = [self.bond_type.weight, self.bond_direction.weight]
+        tables = torch.cat(parts if self.bond_details is None else [*parts, self.bond_details.weight])
         out: Tensor = self.propagate(adjacency.edge_index, x=x, edge_ptr=adjacency.edge_ptr)
         out = out + x + adjacency.counts @ tables
         return out if adjacency.right is None else adjacency.right * out
@@ -111,8 +130,8 @@ class GIN(Convolution):
     The MLP has one hidden layer of twice the width, with ReLU.
     """
 
-    def __init__(self, width: int) -> None:
-        super().__init__(width)
+    def __init__(self, width: int, features: str = "hu") -> None:
+        super().__init__(width, features)
         self.mlp = nn.Sequential(nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width))
 
     def forward(self, x: Tensor, adjacency: Incidence) -> Tensor:
@@ -126,8 +145,8 @@ class GCN(Convolution):
     left = -0.5
     right = -0.5
 
-    def __init__(self, width: int) -> None:
-        super().__init__(width)
+    def __init__(self, width: int, features: str = "hu") -> None:
+        super().__init__(width, features)
         self.linear = nn.Linear(width, width)
 
     def forward(self, x: Tensor, adjacency: Incidence) -> Tensor:
@@ -139,15 +158,15 @@ class GraphSAGE(Convolution):
 
     right = -1.0
 
-    def __init__(self, width: int) -> None:
-        super().__init__(width)
+    def __init__(self, width: int, features: str = "hu") -> None:
+        super().__init__(width, features)
         self.linear = nn.Linear(width, width)
 
     def forward(self, x: Tensor, adjacency: Incidence) -> Tensor:
         return F.normalize(super().forward(self.linear(x), adjacency), dim=-1)
 
 
-CONVOLUTIONS: dict[EncoderName, type[Convolution]] = {"gin": GIN, "gcn": GCN, "sage": GraphSAGE}
+CONVOLUTIONS: dict[str, type[Convolution]] = {"gin": GIN, "gcn": GCN, "sage": GraphSAGE}
 
 
 class ConvolutionalEncoder(Encoder):
@@ -158,12 +177,13 @@ class ConvolutionalEncoder(Encoder):
     same encoder: every node is (119, 0) and every edge (0, 0).
 
     Args:
-        name: Kind of convolution.
+        name: Kind of convolution: `gin`, `gcn` or `sage`.
         layers: Number of blocks.
         width: Width of all vectors.
         dropout: Probability of dropout after each block.
         inputs: Module that computes the first vector of each node, (N, width); `AtomInputs` by default. See
             `inputs.py`.
+        features: Name of the set of features (`feature_sets`).
     """
 
     can_capture = True
@@ -171,22 +191,23 @@ class ConvolutionalEncoder(Encoder):
 
     def __init__(
         self,
-        name: EncoderName,
+        name: str,
         layers: int = 5,
         width: int = 300,
         dropout: float = 0.0,
         inputs: nn.Module | None = None,
+        features: str = "hu",
     ) -> None:
         super().__init__()
         self.bonds: Tensor
         self.width = width
-        self.inputs = inputs or AtomInputs(width)
+        self.inputs = inputs or AtomInputs(width, features)
         kind = CONVOLUTIONS[name]
         self._weights = kind.left, kind.right
-        self.convolutions = nn.ModuleList(kind(width) for _ in range(layers))
+        self.convolutions = nn.ModuleList(kind(width, features) for _ in range(layers))
         self.norms = nn.ModuleList(BatchNorm(width) for _ in range(layers))
         self.dropout = nn.Dropout(dropout)
-        self.register_buffer("bonds", bond_features(), persistent=False)
+        self.register_buffer("bonds", bond_features(features), persistent=False)
 
     def forward(self, batch: Batch) -> Tensor:
         """Return the atoms' vectors, (N, width)."""

@@ -5,6 +5,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from graphkin.protocol.errors import Conflict
+from graphkin.trainer.features.feature_sets import FEATURE_SETS
 from graphkin.trainer.model.batch import Batch
 
 ATOM_TYPES = 120  # 0..117 elements, 118 dummy, 119 mask
@@ -12,20 +13,39 @@ CHIRALITIES = 3
 
 
 class AtomInputs(nn.Module):
-    """The sum of a learned vector of the atom's type and one of its chirality (Hu et al., 2020; method.md C)."""
+    """The sum of learned vectors of the atom's type and chirality (Hu et al., 2020; method.md C), and of its details.
 
-    def __init__(self, width: int) -> None:
+    Args:
+        width: Width of the vectors.
+        features: Name of the set of features (`feature_sets`), whose details count. Each detail has a vector for each
+            of its values and one for being unknown, as it is for masked atoms and nodes without attributes.
+    """
+
+    def __init__(self, width: int, features: str = "hu") -> None:
         super().__init__()
         self.atom_type = nn.Embedding(ATOM_TYPES, width)
         self.chirality = nn.Embedding(CHIRALITIES, width)
         nn.init.xavier_uniform_(self.atom_type.weight)
         nn.init.xavier_uniform_(self.chirality.weight)
+        self.detail_rows: Tensor
+        self.details: nn.Embedding | None = None
+        details = FEATURE_SETS[features].atoms
+        if details is not None:
+            sizes = torch.tensor([*details.sizes.values()]) + 1  # the first row of each is that of an unknown value
+            self.details = nn.Embedding(int(sizes.sum()), width)
+            nn.init.xavier_uniform_(self.details.weight)
+            rows = torch.from_numpy(details.values()) + 1 + sizes.cumsum(0) - sizes
+            self.register_buffer("detail_rows", rows, persistent=False)
 
     def forward(self, batch: Batch) -> Tensor:
         """Return the atoms' first vectors, (N, width)."""
         # One table of all pairs costs a sum of 360 rows and one gather, instead of two gathers and a sum of N rows.
         pairs = self.atom_type.weight.unsqueeze(1) + self.chirality.weight
-        return F.embedding(CHIRALITIES * batch.atom_type + batch.chirality, pairs.flatten(0, 1))
+        vectors = F.embedding(CHIRALITIES * batch.atom_type + batch.chirality, pairs.flatten(0, 1))
+        if self.details is None:
+            return vectors
+        codes = torch.zeros_like(batch.atom_type) if batch.atom_details is None else batch.atom_details
+        return vectors + F.embedding_bag(self.detail_rows[codes], self.details.weight, mode="sum")
 
 
 class NodeFeatures(nn.Module):

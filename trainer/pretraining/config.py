@@ -12,6 +12,7 @@ from graphkin.protocol.errors import Conflict, InvalidInput, require
 from graphkin.trainer.encoder_registry import require_encoder
 from graphkin.trainer.errors import SETTINGS_HINT
 from graphkin.trainer.features.eigenvectors import EIGENVECTORS
+from graphkin.trainer.features.feature_sets import require_feature_set
 from graphkin.trainer.pretraining.masking import Masking, uniform
 from graphkin.trainer.strategy import (
     BASELINES,
@@ -68,6 +69,7 @@ class Model:
         width: Width of all vectors.
         dropout: Dropout after each layer, in [0, 1).
         nodes: Features of nodes of big graphs; None if the nodes are atoms or belong to whole graphs.
+        features: Set of features of atoms and bonds: `hu` or `rich`.
     """
 
     encoder: str = "gin"
@@ -75,9 +77,11 @@ class Model:
     width: int = 300
     dropout: float = 0.0
     nodes: Nodes | None = None
+    features: str = "hu"
 
     def __post_init__(self) -> None:
         require_encoder(self.encoder)
+        require_feature_set(self.features)
         require(
             self.encoder not in NODE_ENCODERS or self.nodes is not None,
             "encoder of molecules or whole graphs",
@@ -95,14 +99,23 @@ class Model:
         require(0 <= self.dropout < 1, "dropout", self.dropout, "0 or more and below 1", hint=SETTINGS_HINT)
 
     @classmethod
-    def from_kind(cls, kind: str, encoder: str = "gin") -> Self:
+    def from_kind(cls, kind: str, encoder: str = "gin", features: str = "hu") -> Self:
         """Return the published model for items of this kind.
 
         Raises:
+            InvalidInput: There is no such encoder or set of features, or the features are not those of this kind.
             Conflict: Items of this kind cannot be trained on.
         """
+        require_feature_set(features)
+        require(
+            kind == "molecule" or features == "hu",
+            f"features of items of kind {kind}",
+            features,
+            "hu: only molecules have other features",
+            hint="leave --features out",
+        )
         if not _published_settings(kind).queue:
-            return cls(encoder)
+            return cls(encoder, features=features)
         if encoder in NODE_ENCODERS:
             return cls(encoder, layers=4, width=64, nodes=Nodes(degree_width=0))
         return cls(encoder, width=64, nodes=Nodes())
@@ -425,7 +438,7 @@ class PretrainConfig:
         require(positives in POSITIVES, "source of positives", positives, ", ".join(POSITIVES), hint=SETTINGS_HINT)
         settings, masking, is_hgc = _published_settings(kind), _masking(strategy), strategy.startswith("hgc")
         _require_trainable(strategy, kind)
-        default_model = Model.from_kind(kind, _published_encoder(kind, preset))
+        default_model = Model.from_kind(kind, published_encoder(kind, preset))
         model = model or default_model
         require(
             (model.nodes is None) == (default_model.nodes is None),
@@ -592,7 +605,7 @@ def _published_settings(kind: str) -> PublishedSettings:
     return PUBLISHED_SETTINGS[kind]
 
 
-def _published_encoder(kind: str, preset: Preset) -> str:
+def published_encoder(kind: str, preset: Preset) -> str:
     """Return the encoder of a preset. For nodes, `paper` and `rc` have the one of the authors' released weights."""
     return "gin-gcc" if kind == "node" and preset != "default" else "gin"
 

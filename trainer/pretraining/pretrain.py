@@ -167,6 +167,7 @@ def _graphs(config: PretrainConfig, source: Source, device: torch.device | str) 
         network = Network.from_edges(source.links(), source.generation.size)
         return WalkedGraphs(network, config.draws.walks, config.draws.seed, device)
     corpus = source.corpus()
+    corpus.require_features(config.model.features)
     if config.masking is not None and bool((corpus.atom_type == MASK).any()):
         raise Conflict(
             "these graphs have no labels that could be masked and predicted",

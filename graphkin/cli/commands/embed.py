@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from graphkin.cli.help import command, option
-from graphkin.cli.records import RECORD_KINDS, RecordKind, read_blocks
+from graphkin.cli.records import RecordKind, read_blocks, record_kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,7 +117,7 @@ def embed(
         atomic_file(output) as file,
         atomic_file(rejections) as report,
     ):
-        kind = RECORD_KINDS[source.notation]
+        kind = record_kind(source.notation, pretrained.model.features)
         with (
             output_format(file, encoder.width, kind.column) as embeddings,
             progress().stage("embedding", None, f"{kind.noun}s") as advance,

@@ -44,6 +44,13 @@ if TYPE_CHECKING:
     help="Encoder to train, as in `graphkin pretrain`. The samples of hgc-ho depend on it.",
 )
 @option(
+    "--features",
+    type=click.Choice(("hu", "rich")),
+    default="hu",
+    panel="Training",
+    help="Features of atoms and bonds: those of Hu et al., or rich ones. Only for molecules.",
+)
+@option(
     "--batch-size",
     type=click.IntRange(2),
     panel="Training",
@@ -141,10 +148,18 @@ def _open_served_source(
 
     with Graphkin(url) as server:
         kind = server.collection(collection, generation).kind
-    draws = configuration.resolve_config(kind, **training).draws
-    featurize, cache = partial(features, workers=os.cpu_count() or 1), default_cache(cache_dir)
+    config = configuration.resolve_config(kind, **training)
+    name = config.model.features
     with open_online(
-        url, collection, draws, featurize, cache, generation=generation, beside=beside, last=last_epoch
+        url,
+        collection,
+        config.draws,
+        partial(features, workers=os.cpu_count() or 1, name=name),
+        default_cache(cache_dir),
+        generation=generation,
+        beside=beside,
+        last=last_epoch,
+        features=name,
     ) as source:
         yield source
 
@@ -167,5 +182,14 @@ def _open_stored_source(
         if beside is not None:
             name, _, second_generation = beside.partition("@")
             second = stack.enter_context(open_generation(location, name, second_generation or None))
-        draws = configuration.resolve_config(reader.manifest.kind, **training).draws
-        yield stack.enter_context(open_stored(reader, draws, os.cpu_count() or 1, second=second, last=last_epoch))
+        config = configuration.resolve_config(reader.manifest.kind, **training)
+        yield stack.enter_context(
+            open_stored(
+                reader,
+                config.draws,
+                os.cpu_count() or 1,
+                second=second,
+                last=last_epoch,
+                features=config.model.features,
+            )
+        )

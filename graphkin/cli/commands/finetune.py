@@ -189,6 +189,13 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
     "--checkpoint none.",
 )
 @option(
+    "--features",
+    type=click.Choice(("hu", "rich")),
+    show_default="hu",
+    panel="Training",
+    help="Features of atoms and bonds: those of Hu et al., or rich ones. Only for molecules with --checkpoint none.",
+)
+@option(
     "--frozen",
     is_flag=True,
     panel="Training",
@@ -261,7 +268,8 @@ def finetune(
     targets: list[str] | None,
     rule: str,
     checkpoint: str,
-    encoder: Any,
+    encoder: str | None,
+    features: str | None,
     frozen: bool,
     seeds: list[int] | None,
     trials: int,
@@ -307,12 +315,13 @@ def finetune(
             given=f"--task {task}",
             hint="remove --bins, which turns the numbers of nodes into classes",
         )
-    if checkpoint != "none" and encoder is not None:
-        raise InvalidInput(
-            "--encoder needs --checkpoint none",
-            given=encoder,
-            hint="remove --encoder: a checkpoint contains its encoder",
-        )
+    for option_name, value in (("encoder", encoder), ("features", features)):
+        if checkpoint != "none" and value is not None:
+            raise InvalidInput(
+                f"--{option_name} needs --checkpoint none",
+                given=value,
+                hint=f"remove --{option_name}: a checkpoint contains its encoder and the features",
+            )
 
     from graphkin.trainer.downstream.finetune import NODES, FinetuneOptions, InitialEncoder
     from graphkin.trainer.downstream.nodes import read_nodes, select_classes, select_values
@@ -323,7 +332,7 @@ def finetune(
 
     select_device(device)
     defaults = NODES if data_kind == "nodes" else FinetuneOptions()
-    model = Model.from_kind(data_kind.removesuffix("s"), encoder or "gin")
+    model = Model.from_kind(data_kind.removesuffix("s"), encoder or "gin", features or "hu")
     start = InitialEncoder(model) if checkpoint == "none" else InitialEncoder.from_checkpoint(Path(checkpoint))
     defaults = replace(defaults, pooling=start.pooling)
     finetune_options = replace(defaults, **{name: value for name, value in options.items() if value is not None})
@@ -338,7 +347,10 @@ def finetune(
         name = labeled.name
     else:
         assert file is not None
-        data, name = _read_molecules(file, dataset, smiles_column, targets, is_regression, rule), dataset
+        data, name = (
+            _read_molecules(file, dataset, smiles_column, targets, is_regression, rule, start.model.features),
+            dataset,
+        )
     study = Study(data, name, start, finetune_options, trials, device, frozen, save_encoder)
     run_seeds = seeds or ([0] if data_kind == "nodes" else [0, 1, 2])
     document = study.run(run_seeds, output, progress().stage)
@@ -373,6 +385,7 @@ def _read_molecules(
     targets: Sequence[str] | None,
     regression: bool,
     rule: str,
+    features: str,
 ) -> "LabeledGraphs":
     """Return molecules with labels for classification, or with measured values for regression.
 
@@ -385,7 +398,7 @@ def _read_molecules(
 
     dataset_columns = {**CLASSIFICATION_TARGETS, **REGRESSION_TARGETS}
     columns = dataset_columns[dataset] if targets is None and dataset is not None else targets or None
-    molecules = read_molecules(file, smiles_column, workers=os.cpu_count() or 1)
+    molecules = read_molecules(file, smiles_column, os.cpu_count() or 1, features)
     if not regression and columns is not None and not all(holds_labels(molecules, name) for name in columns):
         regression = all(holds_numbers(molecules, name) for name in columns)
     partition = _split(molecules, rule)

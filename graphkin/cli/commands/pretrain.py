@@ -1,6 +1,7 @@
 """`graphkin pretrain`: pre-train an encoder from a server or from an offline folder."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,13 @@ _NO_BF16 = (
     panel="Training",
     help=f"Encoder: {', '.join(ENCODERS)}, gin-gcc for nodes, or one of an installed package. 5 layers of width 300 "
     "(nodes: 64; gin-gcc: 4 layers).",
+)
+@option(
+    "--features",
+    type=click.Choice(("hu", "rich")),
+    default="hu",
+    panel="Training",
+    help="Features of atoms and bonds: those of Hu et al., or rich ones. Only for molecules.",
 )
 @option(
     "--preset",
@@ -320,20 +328,21 @@ def _open_source(
         url,
         collection,
         config.draws,
-        _featurize,
+        partial(_featurize, name=config.model.features),
         default_cache(cache_dir),
         generation=generation,
         beside=beside,
         last=last_epoch,
         epochs=None if epochs_from is None else EpochFolder(epochs_from),
+        features=config.model.features,
     )
 
 
-def _featurize(collection: "Tables") -> "Corpus":
+def _featurize(collection: "Tables", name: str) -> "Corpus":
     from graphkin.trainer.feed.kinds import features
 
     note(f"featurizing {collection.size:,} items, once for this generation")
-    return features(collection, workers=os.cpu_count() or 1)
+    return features(collection, os.cpu_count() or 1, name)
 
 
 def _newest_checkpoint(output: Path) -> Path | None:

@@ -17,6 +17,7 @@ from benchmarks.memory import MemorySource
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.embed import embed
 from graphkin.trainer.downstream.finetune import Classifier, FinetuneOptions, InitialEncoder
+from graphkin.trainer.encoder_registry import BUILT_IN
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.offline import write_offline
@@ -143,7 +144,7 @@ def test_checkpoint_without_its_package_says_what_to_install(run: Path, monkeypa
 def test_unknown_encoder_names_the_known_ones(gated: str, name: str, hint: str) -> None:
     with pytest.raises(InvalidInput, match="there is no encoder of this name") as raised:
         Model(name)
-    assert raised.value.expected == f"gin, gcn, sage; from installed packages: {gated}"
+    assert raised.value.expected == f"{', '.join(BUILT_IN)}; from installed packages: {gated}"
     assert str(raised.value.hint).startswith(hint)
 
 

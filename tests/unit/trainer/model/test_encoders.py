@@ -1,6 +1,7 @@
 """Encoders against adjacency-matrix arithmetic, written from their definitions with dense tensors only."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 from torch import Tensor
 
 from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.feature_sets import FEATURE_SETS
 from graphkin.trainer.model.batch import Assembler, Batch
 from graphkin.trainer.model.encoder import graph_mean
 from graphkin.trainer.model.encoders import ConvolutionalEncoder
@@ -23,12 +25,38 @@ def batch(random_corpus: Callable[..., Corpus]) -> Batch:
     return Assembler(random_corpus(SIZES, extra=3)).batch(np.array([4, 0, 5, 2, 2, 7, 1, 6, 3]))
 
 
-def encoder(kind: Kind, dropout: float = 0.0) -> ConvolutionalEncoder:
+def encoder(kind: Kind, dropout: float = 0.0, features: str = "hu") -> ConvolutionalEncoder:
     torch.manual_seed(5)
-    made = ConvolutionalEncoder(kind, layers=3, width=8, dropout=dropout).double()
+    made = ConvolutionalEncoder(kind, layers=3, width=8, dropout=dropout, features=features).double()
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter)  # away from the zeros and ones that hide mistakes
     return made
+
+
+def atom_vectors(table: Tensor, codes: Tensor) -> Tensor:
+    """The sum of a row for each of the five details; the first row of each is that of unknown values."""
+    details = FEATURE_SETS["rich"].atoms
+    assert details is not None
+    total = torch.zeros(len(codes), table.shape[1], dtype=table.dtype)
+    for atom, values in enumerate(details.values()[codes]):
+        first = 0
+        for value, size in zip(values.tolist(), details.sizes.values(), strict=True):
+            total[atom] = total[atom] + table[first + value + 1]
+            first += size + 1
+    return total
+
+
+def bond_vectors(table: Tensor, codes: Tensor) -> Tensor:
+    """The sum of a row for each of the three details of pairs of atoms, (N, N, D); 0 for pairs without known ones."""
+    details = FEATURE_SETS["rich"].bonds
+    assert details is not None
+    total = torch.zeros(*codes.shape, table.shape[1], dtype=table.dtype)
+    for pair in codes.nonzero().tolist():
+        first = 0
+        for value, size in zip(details.values()[int(codes[tuple(pair)])].tolist(), details.sizes.values(), strict=True):
+            total[tuple(pair)] = total[tuple(pair)] + table[first + value]
+            first += size
+    return total
 
 
 def reference(model: ConvolutionalEncoder, kind: Kind, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -40,12 +68,18 @@ def reference(model: ConvolutionalEncoder, kind: Kind, batch: Batch) -> tuple[Te
     adjacency = (bond >= 0).double() + torch.eye(atoms, dtype=torch.float64)
     degree = adjacency.sum(1)
     x = named["inputs.atom_type.weight"][batch.atom_type] + named["inputs.chirality.weight"][batch.chirality]
+    bond_details = torch.zeros_like(bond)
+    if batch.atom_details is not None and batch.bond_details is not None:
+        x = x + atom_vectors(named["inputs.details.weight"], batch.atom_details)
+        bond_details[batch.edge_index[1], batch.edge_index[0]] = batch.bond_details
     for layer in range(3):
         types = named[f"convolutions.{layer}.bond_type.weight"]
         directions = named[f"convolutions.{layer}.bond_direction.weight"]
         vectors = torch.zeros(atoms, atoms, 8, dtype=torch.float64)  # e[v, u]
         for code in range(12):
             vectors = vectors + (bond == code)[:, :, None] * (types[code // 3] + directions[code % 3])
+        if batch.bond_details is not None:
+            vectors = vectors + bond_vectors(named[f"convolutions.{layer}.bond_details.weight"], bond_details)
         vectors = vectors + torch.eye(atoms)[:, :, None] * (types[4] + directions[0])
 
         def linear(x: Tensor, name: str, layer: int = layer) -> Tensor:
@@ -68,9 +102,17 @@ def reference(model: ConvolutionalEncoder, kind: Kind, batch: Batch) -> tuple[Te
     return x, torch.stack([x[batch.graph == graph].mean(0) for graph in range(batch.graphs)])
 
 
+@pytest.mark.parametrize("features", ["hu", "rich"])
 @pytest.mark.parametrize("kind", ENCODERS)
-def test_vectors_and_gradients_are_those_of_the_dense_reference(kind: Kind, batch: Batch) -> None:
-    model = encoder(kind)
+def test_vectors_and_gradients_are_those_of_the_dense_reference(kind: Kind, features: str, batch: Batch) -> None:
+    if features == "rich":
+        random = torch.Generator().manual_seed(3)
+        atoms, bonds = (
+            torch.randint(codes, (count,), generator=random)
+            for codes, count in ((3565, batch.atoms), (33, len(batch.bond)))
+        )
+        batch = replace(batch, atom_details=atoms * (torch.arange(batch.atoms) % 4 > 0), bond_details=bonds)
+    model = encoder(kind, features=features)
     atoms = model(batch)
     graphs = graph_mean(atoms, batch)
     dense_atoms, dense_graphs = reference(model, kind, batch)

@@ -128,6 +128,19 @@ def test_padding_changes_no_loss_and_no_gradient(
 
 
 @PRECISIONS
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("strategy", ["hgc-fo", "adam", "graphcl"])
+def test_padding_changes_nothing_with_rich_features(
+    corpus: Corpus, strategy: Strategy, encoder: Encoder, type: torch.dtype, tolerance: float
+) -> None:
+    random, config = np.random.default_rng(2), small(strategy, encoder)
+    details = random.integers(1, 3565, len(corpus.atom_type)), random.integers(1, 33, len(corpus.bond))
+    rich = replace(corpus, atom_details=details[0], bond_details=details[1])
+    config = replace(config, model=replace(config.model, features="rich"))
+    assert_padding_changes_nothing(config, rich, type, tolerance)
+
+
+@PRECISIONS
 @pytest.mark.parametrize("strategy", ["graphcl", "c-subgraph"])
 @pytest.mark.parametrize("loss", ["graphcl", "nt-xent"])
 def test_padding_changes_no_loss_of_views(
