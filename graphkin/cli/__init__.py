@@ -33,6 +33,7 @@ _COMMANDS = {
     "pretrain": ("Train", "pretrain"),
     "finetune": ("Train", "finetune"),
     "embed": ("Train", "embed"),
+    "weights": ("Train", "weights"),
     "serve": ("Serve", "serve"),
     "keys": ("Serve", "keys"),
     "verify": ("Maintain", "check"),

@@ -64,6 +64,7 @@ PAGES = [
     Page("docs/how-to/parquet-export.md"),
     Page("docs/how-to/search-a-list.md"),
     Page("docs/how-to/serve-with-keys.md"),
+    Page("docs/how-to/share-weights.md", ("checkpoint", "labeled_molecules", "pretrain_gnns_file")),
     Page("docs/how-to/splits.md"),
     Page("docs/how-to/training-loop.md"),
     Page("docs/how-to/troubleshooting.md", ("served_store",)),
@@ -161,6 +162,15 @@ def checkpoint(reader: Reader) -> None:
     config = PretrainConfig.from_strategy("hgc-fo", model=Model(layers=1, width=16))
     run = Run(reader.folder / "runs" / "hgc-fo", {"config": config.as_json()}, resume=False)
     run.save(encoder_checkpoint(make_encoder(config.model), 1, 1))
+
+
+@pytest.fixture
+def pretrain_gnns_file(reader: Reader, checkpoint: None) -> None:
+    """Write theirs.pth, the encoder of runs/hgc-fo in the layout of pretrain-gnns."""
+    from graphkin.trainer.exchange.exports import ExportedEncoder
+
+    with (reader.folder / "theirs.pth").open("wb") as file:
+        ExportedEncoder.from_checkpoint(reader.folder / "runs" / "hgc-fo").write_file(file, "pretrain-gnns")
 
 
 @pytest.fixture
