@@ -26,7 +26,7 @@ from torch import Tensor
 
 from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.model.weights import load_tensors, save_tensors
-from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.config import REMOVED_SETTINGS, PretrainConfig
 
 _FORMAT = 1
 _MODEL, _OPTIMIZER, _STATE, _RUN = "model.safetensors", "optimizer.safetensors", "state.json", "run.json"
@@ -253,12 +253,20 @@ def _require_same(folder: Path, existing: dict[str, Any], requested: dict[str, A
 
 
 def _with_defaults(run: dict[str, Any]) -> dict[str, Any]:
-    """Return the options with defaults for those that did not exist when the run was started."""
+    """Return the options with defaults for those that did not exist when the run was started.
+
+    Removed settings keep their value if a run with it cannot continue.
+    """
     try:
         config = PretrainConfig.from_json(run["config"]).as_json()
     except (InvalidInput, LookupError, TypeError):  # the run has no options of pre-training
         return run
-    return {**run, "config": json.loads(json.dumps(config))}
+    removed = {
+        name: value
+        for name, value in leaves(run["config"])
+        if name in REMOVED_SETTINGS and value != REMOVED_SETTINGS[name]
+    }
+    return {**run, "config": json.loads(json.dumps(config)) | removed}
 
 
 def leaves(options: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:

@@ -314,6 +314,10 @@ PUBLISHED_SETTINGS: Mapping[str, PublishedSettings] = {
 """Published settings by kind of item."""
 
 
+REMOVED_SETTINGS: Mapping[str, object] = {"masking.freeze": True}
+"""Settings that runs of earlier versions record, and the only value with which such a run can continue."""
+
+
 @dataclass(frozen=True)
 class PretrainConfig:
     """All options of a pre-training run.
@@ -422,10 +426,9 @@ class PretrainConfig:
         molecules and graphs (method.md C, D):
 
         - `paper` follows the paper's text: the budget of masked atoms is per graph, and the score is `one_minus_ce`.
-        - `rc` follows the authors' code. Strategies with AdaM use the score `softmax`, and scoring updates the running
-          statistics. AdaM alone has a constant learning rate without clipping. HGC has the schedule `restarting` and
-          shuffles the anchors of graphs only. HGC with AdaM has a free atom head. hgc-adam-fo, and on
-          graphs HGC and C_Subgraph, have 100 epochs.
+        - `rc` follows the authors' code. Strategies with AdaM use the score `softmax`. AdaM alone has a constant
+          learning rate without clipping. HGC has the schedule `restarting` and shuffles the anchors of graphs only. HGC
+          with AdaM has a free atom head. hgc-adam-fo, and on graphs HGC and C_Subgraph, have 100 epochs.
 
         The strategies rdm, edge-pred, infomax and context-pred have the same options in all presets.
 
@@ -509,10 +512,13 @@ class PretrainConfig:
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Return the options from a value of `as_json`, which may have been encoded as JSON and decoded.
 
+        Keys of `REMOVED_SETTINGS` are ignored.
+
         Raises:
             TypeError: A key of the mapping is unknown, or a value has the wrong type.
             LookupError: A key is missing.
         """
+        values = _without_removed(values)
         optimization = {**values["optimization"], "betas": tuple(values["optimization"]["betas"])}
         contrast = values["contrast"]
         parts = {
@@ -525,6 +531,15 @@ class PretrainConfig:
             "task": values.get("task") and Task.from_json(values["task"]),
         }
         return cls(**{**values, **parts})
+
+
+def _without_removed(values: Mapping[str, Any], within: str = "") -> dict[str, Any]:
+    """Return nested options without those of `REMOVED_SETTINGS`."""
+    return {
+        name: _without_removed(value, f"{within}{name}.") if isinstance(value, Mapping) else value
+        for name, value in values.items()
+        if within + name not in REMOVED_SETTINGS
+    }
 
 
 def _options_from_json(options: type[T], values: Mapping[str, Any] | None) -> T | None:
@@ -681,7 +696,7 @@ def _code_variant(config: PretrainConfig, epochs: int | None, is_shuffled: bool)
     if config.strategy == "rdm" or config.task is not None:
         return config  # the authors' code has no variants of Hu et al.'s baselines
     if config.masking is not None:
-        config = replace(config, masking=replace(config.masking, score="softmax", freeze=False))
+        config = replace(config, masking=replace(config.masking, score="softmax"))
     if config.contrast is None:
         return replace(config, optimization=replace(config.optimization, schedule="constant", clip=None))
     if config.strategy == "hgc-adam-fo":

@@ -1,7 +1,5 @@
 """HGC, masking, or both on one shared encoder (paper, sections 4.2 to 4.4; method.md C, D)."""
 
-from contextlib import nullcontext
-
 import torch
 from torch import Tensor, nn
 
@@ -112,7 +110,7 @@ class JointObjective(Objective):
 
     def _masking_loss(self, masking: Masking, step: Step, generator: torch.Generator) -> Tensor:
         batch = step.first()
-        with frozen_statistics(self.encoder) if masking.freeze else nullcontext():
+        with frozen_statistics(self.encoder):
             mask = choose(masking, batch, self.atoms, generator, self._ranks, step.everyone())
         logits = self.atoms(batch.masked(mask))
         return masking_loss(logits, batch.atom_type, mask, masking.loss, self._ranks, batch.padding)

@@ -39,7 +39,6 @@ class Masking:
         temperature: Temperature of the softmax, above 0.
         loss: Cross-entropy over `all` atoms or over the `masked` ones. AdaM needs `all`, because its score compares
             predictions at atoms that are not masked.
-        freeze: Whether scoring leaves the running statistics of batch normalization unchanged.
     """
 
     ratio: float = 0.15
@@ -48,7 +47,6 @@ class Masking:
     score: Score = "softmax"
     temperature: float = 0.07
     loss: LossOver = "all"
-    freeze: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.ratio < 1:

@@ -86,7 +86,7 @@ def test_the_published_runs(strategy: str, positives: int, negatives: int, masks
     if config.contrast is not None:
         assert config.contrast.temperature == 0.07
     if config.masking is not None:
-        assert (config.masking.ratio, config.masking.temperature, config.masking.freeze) == (0.15, 0.07, True)
+        assert (config.masking.ratio, config.masking.temperature) == (0.15, 0.07)
 
 
 @pytest.mark.parametrize(("preset", "epochs"), [("default", 35), ("paper", 35), ("rc", 100)])
@@ -113,7 +113,7 @@ def test_presets_set_the_published_masking(preset: str) -> None:
     expected = {
         "default": Masking(score="kl"),
         "paper": Masking(unit="per_graph", score="one_minus_ce"),
-        "rc": Masking(freeze=False),
+        "rc": Masking(),
     }
     assert masking == expected[preset]
     assert masking.loss == "all"
@@ -193,6 +193,27 @@ def test_runs_of_before_the_baselines_are_read(tmp_path: Path) -> None:
     assert PretrainConfig.from_json(said) == config
     Run(tmp_path, {"config": said}, resume=False)
     Run(tmp_path, {"config": config.as_json()}, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "other"),
+    [
+        ("masking.freeze", True, False),
+    ],
+)
+def test_run_with_a_removed_setting_continues_only_with_its_default(
+    tmp_path: Path, name: str, kept: bool, other: bool
+) -> None:
+    config = PretrainConfig.from_strategy("hgc-adam-fo")
+    for value in (kept, other):
+        record = json.loads(json.dumps(config.as_json()))
+        *sections, key = name.split(".")
+        (record[sections[0]] if sections else record)[key] = value
+        assert PretrainConfig.from_json(record) == config
+        Run(tmp_path / str(value), {"config": record}, resume=False)
+    Run(tmp_path / str(kept), {"config": config.as_json()}, resume=True)
+    with pytest.raises(InvalidInput, match=rf"other options: config\.{name}\n"):
+        Run(tmp_path / str(other), {"config": config.as_json()}, resume=True)
 
 
 def test_runs_of_before_nodes_are_read(tmp_path: Path) -> None:
