@@ -258,8 +258,6 @@ class Optimization:
             `restarting`, the schedule of the authors' code, which starts again in every epoch; or `constant`.
         warmup: Share of the warm-up in all steps, in [0, 1].
         clip: Maximum norm of the gradients; None for no clipping.
-        free_head: Whether the layer that predicts masked atoms, in strategies that combine HGC and AdaM, trains at a
-            constant learning rate and without clipping, as in the authors' code.
     """
 
     learning_rate: float = 1e-3
@@ -268,7 +266,6 @@ class Optimization:
     schedule: ScheduleShape = "linear"
     warmup: float = 0.1
     clip: float | None = 1.0
-    free_head: bool = False
 
     def __post_init__(self) -> None:
         require(self.learning_rate > 0, "learning rate", self.learning_rate, "above 0", hint=SETTINGS_HINT)
@@ -314,7 +311,7 @@ PUBLISHED_SETTINGS: Mapping[str, PublishedSettings] = {
 """Published settings by kind of item."""
 
 
-REMOVED_SETTINGS: Mapping[str, object] = {"masking.freeze": True}
+REMOVED_SETTINGS: Mapping[str, object] = {"masking.freeze": True, "optimization.free_head": False}
 """Settings that runs of earlier versions record, and the only value with which such a run can continue."""
 
 
@@ -380,14 +377,6 @@ class PretrainConfig:
                 expected="contrast, masking or both; or a task alone",
                 hint=SETTINGS_HINT,
             )
-        headless = self.masking is None and self.optimization.free_head
-        require(
-            not headless,
-            "strategy with free_head",
-            self.strategy,
-            "a strategy with masking, such as hgc-adam-fo",
-            hint=SETTINGS_HINT,
-        )
         if self.contrast is not None:
             _require_compatible(self.contrast, self.draws)
 
@@ -427,8 +416,8 @@ class PretrainConfig:
 
         - `paper` follows the paper's text: the budget of masked atoms is per graph, and the score is `one_minus_ce`.
         - `rc` follows the authors' code. Strategies with AdaM use the score `softmax`. AdaM alone has a constant
-          learning rate without clipping. HGC has the schedule `restarting` and shuffles the anchors of graphs only. HGC
-          with AdaM has a free atom head. hgc-adam-fo, and on graphs HGC and C_Subgraph, have 100 epochs.
+          learning rate without clipping. HGC has the schedule `restarting` and shuffles the anchors of graphs only.
+          hgc-adam-fo, and on graphs HGC and C_Subgraph, have 100 epochs.
 
         The strategies rdm, edge-pred, infomax and context-pred have the same options in all presets.
 
@@ -701,5 +690,5 @@ def _code_variant(config: PretrainConfig, epochs: int | None, is_shuffled: bool)
         return replace(config, optimization=replace(config.optimization, schedule="constant", clip=None))
     if config.strategy == "hgc-adam-fo":
         config = replace(config, epochs=epochs or 100)
-    optimization = replace(config.optimization, schedule="restarting", free_head=config.masking is not None)
+    optimization = replace(config.optimization, schedule="restarting")
     return replace(config, optimization=optimization, shuffle=is_shuffled)

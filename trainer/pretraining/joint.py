@@ -42,7 +42,6 @@ class JointObjective(Objective):
         super().__init__()
         self._contrast = config.contrast
         self._masking = config.masking
-        self._free_head = config.optimization.free_head
         self._edges = edges
         self._ranks = ranks
         self._has_two_passes = config.contrast is not None and config.contrast.loss == "graphcl"
@@ -114,9 +113,6 @@ class JointObjective(Objective):
             mask = choose(masking, batch, self.atoms, generator, self._ranks, step.everyone())
         logits = self.atoms(batch.masked(mask))
         return masking_loss(logits, batch.atom_type, mask, masking.loss, self._ranks, batch.padding)
-
-    def unscheduled_parameters(self) -> list[nn.Parameter]:
-        return [] if self.head is None or not self._free_head else list(self.head.parameters())
 
     def atoms(self, batch: Batch) -> Tensor:
         """Return the logits of every atom's type, (N, 119)."""

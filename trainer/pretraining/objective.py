@@ -168,10 +168,6 @@ class Objective(nn.Module, ABC):
         """Return the parameters that the optimizer updates, by name: all that require a gradient."""
         return {name: parameter for name, parameter in self.named_parameters() if parameter.requires_grad}
 
-    def unscheduled_parameters(self) -> list[nn.Parameter]:
-        """Return the trained parameters without schedule and clipping. The default is none."""
-        return []
-
     def after_step(self) -> None:
         """Update state after an optimizer step. It is called once for every forward pass in training."""
 

@@ -81,13 +81,9 @@ class Trainer:
             self._load(narrow_state)
         self.objective.to(self.device)
         self._parameters = self.objective.trainable_parameters()
-        free_parameters = self.objective.unscheduled_parameters()
-        free_ids = {id(parameter) for parameter in free_parameters}
-        self._scheduled = [parameter for parameter in self._parameters.values() if id(parameter) not in free_ids]
-        groups = [{"params": self._scheduled}] + ([{"params": free_parameters}] if free_parameters else [])
         options = config.optimization
         self._optimizer = torch.optim.Adam(
-            groups,
+            self._parameters.values(),
             lr=options.learning_rate,
             betas=options.betas,
             weight_decay=options.weight_decay,
@@ -129,7 +125,7 @@ class Trainer:
         losses["loss"].backward()
         self.ranks.average_gradients(self._parameters.values())
         if self.config.optimization.clip is not None:
-            torch.nn.utils.clip_grad_norm_(self._scheduled, self.config.optimization.clip)
+            torch.nn.utils.clip_grad_norm_(self._parameters.values(), self.config.optimization.clip)
         self._optimizer.step()
         self.objective.after_step()
         return {name: loss.detach() for name, loss in losses.items()}

@@ -173,18 +173,6 @@ def test_damaged_checkpoints_and_graphs_without_atoms_are_refused(tmp_path: Path
         pretrain(config, source_of(config, shapes), tmp_path / "other")
 
 
-def test_free_head_keeps_its_rate_and_is_not_clipped(tmp_path: Path, corpus: Corpus) -> None:
-    """The scheduled rate of the first step is 0, so only a free head changes."""
-    config = small("hgc-adam-fo", max_steps=1)
-    free = replace(config, optimization=replace(config.optimization, free_head=True))
-    for name, each in [("bound", config), ("free", free)]:
-        pretrain(each, source_of(each, corpus), tmp_path / name)
-    bound, free_weights = read_model(tmp_path / "bound"), read_model(tmp_path / "free")
-    assert not torch.equal(bound["head.weight"], free_weights["head.weight"])
-    weights = [name for name in bound if name.startswith("encoder") and name.endswith(("weight", "bias"))]
-    assert all(torch.equal(bound[name], free_weights[name]) for name in weights)
-
-
 class RecordingSource(MemorySource):
     """Records the requests in order. Items 2 and 5 are twins and have an edge, and so do 2 and 9."""
 
