@@ -89,7 +89,7 @@ def epochs(config: PretrainConfig, corpus: Corpus, trainer: Trainer, state: "Run
         parts = []
         for step in range(done, min(done + plan.steps, steps)):
             draw = plan.draw(step - done)
-            rate = learning_rate(config.optimization, step, steps, plan.steps, len(draw.anchors))
+            rate = learning_rate(config.optimization, step, steps)
             trainer.step(step, rate, draw, clock)
             parts.append(distances(step, masked.batch, draw.anchors, generator))
         state.add(concatenate(parts), len(parts), plan.steps)

@@ -301,7 +301,7 @@ class _Finetuner:
         loss.backward()  # type: ignore[no-untyped-call]
         if options.clip is not None:
             torch.nn.utils.clip_grad_norm_(self._classifier.parameters(), options.clip)
-        rate = learning_rate(self._schedule, step, options.epochs * epoch_steps, epoch_steps, options.batch_size)
+        rate = learning_rate(self._schedule, step, options.epochs * epoch_steps)
         encoder, head = self._optimizer.param_groups
         encoder["lr"], head["lr"] = rate, rate * options.head_scale
         self._optimizer.step()

@@ -111,10 +111,7 @@ class PaddedSteps:
         if self._tables is None:
             self._tables = EpochTables(plan, self._trainer.device)
         options = self._trainer.config.optimization
-        rates = [
-            learning_rate(options, first + position, steps, plan.steps, plan.batch_size)
-            for position in range(plan.steps)
-        ]
+        rates = [learning_rate(options, first + position, steps) for position in range(plan.steps)]
         self._tables.load(plan, rates, place, self._trainer.config.draws.seed)
         self._shapes = shapes(plan, self._padded_graphs.sizes, self._trainer.objective.parts)
         self._plan = plan

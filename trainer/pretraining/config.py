@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 _EPOCHS_WITHOUT_CONTRAST = 100
 
-ScheduleShape = Literal["linear", "restarting", "constant"]
+ScheduleShape = Literal["linear", "constant"]
 ContrastLoss = Literal["hgc", "graphcl", "nt-xent"]
 TaskName = Literal["edge-pred", "infomax", "context-pred"]
 
@@ -255,7 +255,7 @@ class Optimization:
         betas: Decay rates of Adam's two moment estimates, each in [0, 1).
         weight_decay: Weight decay, 0 or more.
         schedule: `linear`, warm-up from 0 over a share of all steps, then linear decay to 0 at the last step;
-            `restarting`, the schedule of the authors' code, which starts again in every epoch; or `constant`.
+            or `constant`.
         warmup: Share of the warm-up in all steps, in [0, 1].
         clip: Maximum norm of the gradients; None for no clipping.
     """
@@ -416,8 +416,8 @@ class PretrainConfig:
 
         - `paper` follows the paper's text: the budget of masked atoms is per graph, and the score is `one_minus_ce`.
         - `rc` follows the authors' code. Strategies with AdaM use the score `softmax`. AdaM alone has a constant
-          learning rate without clipping. HGC has the schedule `restarting` and shuffles the anchors of graphs only.
-          hgc-adam-fo, and on graphs HGC and C_Subgraph, have 100 epochs.
+          learning rate without clipping. HGC shuffles the anchors of graphs only. hgc-adam-fo, and on graphs HGC and
+          C_Subgraph, have 100 epochs.
 
         The strategies rdm, edge-pred, infomax and context-pred have the same options in all presets.
 
@@ -690,5 +690,4 @@ def _code_variant(config: PretrainConfig, epochs: int | None, is_shuffled: bool)
         return replace(config, optimization=replace(config.optimization, schedule="constant", clip=None))
     if config.strategy == "hgc-adam-fo":
         config = replace(config, epochs=epochs or 100)
-    optimization = replace(config.optimization, schedule="restarting")
-    return replace(config, optimization=optimization, shuffle=is_shuffled)
+    return replace(config, shuffle=is_shuffled)

@@ -192,11 +192,10 @@ def updates(
         checkpoint: The state to continue from; None at the beginning.
     """
     clock = Clock()
-    options, batch_size = config.optimization, config.draws.batch_size
     padded = None if trainer.rate is None else PaddedSteps(trainer)
     for step, plan, place in clock.waiting(_places(config, source, checkpoint, trainer.ranks.size)):
         steps, draw = _steps(config, plan.steps), plan.draw(place)
-        rate, measure = learning_rate(options, step, steps, plan.steps, batch_size), is_measured(step + 1, steps)
+        rate, measure = learning_rate(config.optimization, step, steps), is_measured(step + 1, steps)
         if padded is None:
             losses = trainer.step(step, rate, draw, clock, measure)
         else:

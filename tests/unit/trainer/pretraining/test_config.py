@@ -25,8 +25,8 @@ from graphkin.trainer.strategy import LEARNED_BY, PRESETS, STRATEGIES, Policy, S
 EPOCH_STEPS = 7_813  # of 2,000,000 items in batches of 256
 
 
-def rates(optimization: Optimization, steps: int, epoch_steps: int = EPOCH_STEPS) -> list[float]:
-    return [learning_rate(optimization, step, steps, epoch_steps, 256) for step in range(steps)]
+def rates(optimization: Optimization, steps: int) -> list[float]:
+    return [learning_rate(optimization, step, steps) for step in range(steps)]
 
 
 @pytest.mark.parametrize(("epochs", "steps"), [(20, 156_260), (100, 781_300)])
@@ -39,15 +39,6 @@ def test_learning_rate_warms_up_and_decays(epochs: int, steps: int) -> None:
     assert found[steps // 20] == pytest.approx(5e-4)
     assert found[steps // 10 + (steps - 1 - steps // 10) // 2] == pytest.approx(5e-4, rel=1e-4)
     assert sum(rate == 0 for rate in found) == 2
-
-
-def test_the_authors_schedule_leaves_most_steps_at_zero() -> None:
-    found = rates(PretrainConfig.from_strategy("hgc-fo", "rc").optimization, 20 * EPOCH_STEPS)
-    assert sum(rate > 0 for rate in found) == 53_759
-    assert found[0] == 0
-    assert max(found[:EPOCH_STEPS]) == found[512] == 1e-3
-    assert found[EPOCH_STEPS] == found[256]  # the second epoch begins where 256 steps would have led
-    assert found[19 * EPOCH_STEPS + 256] == 0
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 9])

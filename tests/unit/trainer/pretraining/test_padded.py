@@ -201,7 +201,7 @@ def test_padded_run_has_the_losses_of_an_unpadded_one(corpus: Corpus, strategy: 
     padded = PaddedSteps(padded_trainer, capture=False)
     places = [(plan, place) for plan in plans for place in range(plan.steps)]
     for step, (plan, place) in enumerate(places):
-        rate = learning_rate(config.optimization, step, steps, plan.steps, plan.batch_size)
+        rate = learning_rate(config.optimization, step, steps)
         expected = trainer.step(step, rate, plan.draw(place), Clock(), measure=step % 2 == 0)
         result = padded.step(step, steps, plan, place, measure=step % 2 == 0)
         assert result.keys() == expected.keys()
