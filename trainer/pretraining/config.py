@@ -285,25 +285,22 @@ class PublishedSettings(NamedTuple):
     Attributes:
         batch_size: Anchors per batch.
         epochs: Epochs of strategies with a contrastive loss, by preset.
-        is_shuffled_in_code: Whether the authors' code shuffles the anchors of HGC, which the preset `rc` follows.
         optimization: Options of the optimizer. The preset `rc` changes some of them for molecules and graphs.
         queue: Length of the queue of momentum contrast; None for negatives from the batch.
     """
 
     batch_size: int
     epochs: Mapping[Preset, int]
-    is_shuffled_in_code: bool
     optimization: Optimization = Optimization()
     queue: int | None = None
 
 
 PUBLISHED_SETTINGS: Mapping[str, PublishedSettings] = {
-    "molecule": PublishedSettings(256, {"default": 20, "paper": 20, "rc": 20}, is_shuffled_in_code=False),
-    "graph": PublishedSettings(32, {"default": 35, "paper": 35, "rc": 100}, is_shuffled_in_code=True),
+    "molecule": PublishedSettings(256, {"default": 20, "paper": 20, "rc": 20}),
+    "graph": PublishedSettings(32, {"default": 35, "paper": 35, "rc": 100}),
     "node": PublishedSettings(
         32,
         {"default": 100, "paper": 100, "rc": 100},
-        is_shuffled_in_code=True,
         optimization=Optimization(5e-3, weight_decay=1e-5),
         queue=256,
     ),
@@ -311,7 +308,7 @@ PUBLISHED_SETTINGS: Mapping[str, PublishedSettings] = {
 """Published settings by kind of item."""
 
 
-REMOVED_SETTINGS: Mapping[str, object] = {"masking.freeze": True, "optimization.free_head": False}
+REMOVED_SETTINGS: Mapping[str, object] = {"masking.freeze": True, "optimization.free_head": False, "shuffle": True}
 """Settings that runs of earlier versions record, and the only value with which such a run can continue."""
 
 
@@ -333,7 +330,6 @@ class PretrainConfig:
         optimization: Options of the optimizer.
         epochs: Number of passes over the anchors.
         max_steps: Number of steps of the run, which replaces `epochs`. Warm-up and decay span these steps.
-        shuffle: Whether the order of the anchors changes every epoch.
         limit: Maximum number of anchors per epoch: the first ones in the order of that epoch. None for all.
         bf16: Whether to train in bfloat16 autocast.
         task: Task of the strategies edge-pred, infomax and context-pred, which have neither contrast nor masking; None
@@ -349,7 +345,6 @@ class PretrainConfig:
     optimization: Optimization
     epochs: int
     max_steps: int | None = None
-    shuffle: bool = True
     limit: int | None = None
     bf16: bool = False
     task: Task | None = None
@@ -416,8 +411,7 @@ class PretrainConfig:
 
         - `paper` follows the paper's text: the budget of masked atoms is per graph, and the score is `one_minus_ce`.
         - `rc` follows the authors' code. Strategies with AdaM use the score `softmax`. AdaM alone has a constant
-          learning rate without clipping. HGC shuffles the anchors of graphs only. hgc-adam-fo, and on graphs HGC and
-          C_Subgraph, have 100 epochs.
+          learning rate without clipping. hgc-adam-fo, and on graphs HGC and C_Subgraph, have 100 epochs.
 
         The strategies rdm, edge-pred, infomax and context-pred have the same options in all presets.
 
@@ -490,9 +484,7 @@ class PretrainConfig:
         )
         if preset == "default" or momentum is not None or not (is_hgc or masking):
             return config
-        return (
-            _paper_variant(config) if preset == "paper" else _code_variant(config, epochs, settings.is_shuffled_in_code)
-        )
+        return _paper_variant(config) if preset == "paper" else _code_variant(config, epochs)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -674,13 +666,12 @@ def _paper_variant(config: PretrainConfig) -> PretrainConfig:
     return replace(config, masking=replace(config.masking, unit="per_graph", score="one_minus_ce"))
 
 
-def _code_variant(config: PretrainConfig, epochs: int | None, is_shuffled: bool) -> PretrainConfig:
+def _code_variant(config: PretrainConfig, epochs: int | None) -> PretrainConfig:
     """Return the options of the preset `rc`, given those of `default`.
 
     Args:
         config: The options of `default`.
         epochs: Number of epochs that the caller requested; None for the published number.
-        is_shuffled: Whether the authors' code shuffles the anchors of HGC.
     """
     if config.strategy == "rdm" or config.task is not None:
         return config  # the authors' code has no variants of Hu et al.'s baselines
@@ -690,4 +681,4 @@ def _code_variant(config: PretrainConfig, epochs: int | None, is_shuffled: bool)
         return replace(config, optimization=replace(config.optimization, schedule="constant", clip=None))
     if config.strategy == "hgc-adam-fo":
         config = replace(config, epochs=epochs or 100)
-    return replace(config, shuffle=is_shuffled)
+    return config

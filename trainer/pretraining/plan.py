@@ -49,8 +49,7 @@ class Plan:
         anchors = np.arange(len(samples.positives))
         if samples.positives.shape[1]:
             anchors = anchors[samples.positives[:, 0] >= 0]
-        if config.shuffle:
-            np.random.default_rng((config.draws.seed, epoch)).shuffle(anchors)
+        np.random.default_rng((config.draws.seed, epoch)).shuffle(anchors)
         self.anchors: NDArray[np.int64] = anchors[: config.limit]
         complete, rest = divmod(len(self.anchors), self.batch_size)
         self.steps = complete + (rest >= min_anchors)

@@ -71,7 +71,7 @@ def test_the_published_runs(strategy: str, positives: int, negatives: int, masks
     assert (config.masking.times if config.masking else None) == masks
     assert config.epochs == epochs
     assert (config.contrast is None) == (positives == 0)
-    assert (config.draws.batch_size, config.shuffle) == (256, True)
+    assert config.draws.batch_size == 256
     assert config.model == Model("gin", layers=5, width=300, dropout=0.0)
     assert config.optimization == Optimization(1e-3, (0.9, 0.999), 0.0, "linear", 0.1, 1.0)
     if config.contrast is not None:
@@ -82,9 +82,9 @@ def test_the_published_runs(strategy: str, positives: int, negatives: int, masks
 
 @pytest.mark.parametrize(("preset", "epochs"), [("default", 35), ("paper", 35), ("rc", 100)])
 def test_the_published_runs_on_graphs(preset: str, epochs: int) -> None:
-    """T6: batch 32; 171,465 steps are 35 epochs of the 156,754 published graphs. The authors' code shuffles them."""
+    """T6: batch 32; 171,465 steps are 35 epochs of the 156,754 published graphs."""
     config = PretrainConfig.from_strategy("hgc-fo", preset, kind="graph")  # type: ignore[arg-type]
-    assert (config.draws.batch_size, config.epochs, config.shuffle) == (32, epochs, True)
+    assert (config.draws.batch_size, config.epochs) == (32, epochs)
     assert config.epochs == 100 or config.epochs * -(-156_754 // 32) == 171_465
     chosen = PretrainConfig.from_strategy("hgc-ho", preset, kind="graph", batch_size=8, epochs=2)  # type: ignore[arg-type]
     assert (chosen.draws.batch_size, chosen.epochs, chosen.draws.negatives) == (8, 2, 255)
@@ -115,10 +115,10 @@ def test_presets_set_the_published_masking(preset: str) -> None:
 
 def test_rc_preset_follows_the_code_of_the_authors() -> None:
     joint = PretrainConfig.from_strategy("hgc-adam-fo", "rc")
-    assert (joint.epochs, joint.shuffle) == (100, False)
+    assert joint.epochs == 100
     assert PretrainConfig.from_strategy("hgc-adam-fo", "rc", epochs=20).epochs == 20
     alone = PretrainConfig.from_strategy("adam", "rc")
-    assert (alone.optimization.clip, alone.shuffle) == (None, True)
+    assert alone.optimization.clip is None
     walk = PretrainConfig.from_strategy("hgc-ho", "rc").draws.policy
     assert walk is not None
     assert (walk.p_end, walk.pad) == (0.2, "self")
@@ -191,6 +191,7 @@ def test_runs_of_before_the_baselines_are_read(tmp_path: Path) -> None:
     [
         ("masking.freeze", True, False),
         ("optimization.free_head", False, True),
+        ("shuffle", True, False),
     ],
 )
 def test_run_with_a_removed_setting_continues_only_with_its_default(
@@ -229,7 +230,7 @@ def test_the_published_runs_on_nodes() -> None:
     assert config.model == Model("gin", layers=5, width=64, nodes=Nodes(32, 16, 512))
     assert config.contrast == Contrast(0.07, momentum=Momentum(0.999, 256))
     assert config.optimization == Optimization(5e-3, weight_decay=1e-5)
-    assert (config.draws.batch_size, config.epochs, config.shuffle) == (32, 100, True)
+    assert (config.draws.batch_size, config.epochs) == (32, 100)
     assert config.epochs * -(-73_832 // 32) == 230_800
     assert config.draws == Sampling(Policy("random_walk", k=1, length=2, walks=5), 0, 32)
     assert PretrainConfig.from_strategy("hgc-fo", kind="node").draws == Sampling(Policy("first_order", k=1), 0, 32)
