@@ -40,7 +40,7 @@ from graphkin.trainer.downstream.edge_list import read_edges
 from graphkin.trainer.downstream.embed import embed
 from graphkin.trainer.downstream.finetune import NODES, InitialEncoder, finetune
 from graphkin.trainer.downstream.frozen import class_scores
-from graphkin.trainer.downstream.nodes import NodeDataset, read_nodes, select_classes
+from graphkin.trainer.downstream.nodes import NodeDataset, read_nodes, select_classes, walked
 from graphkin.trainer.downstream.split import FOLDS
 from graphkin.trainer.feed.arrow import ArrowSource
 from graphkin.trainer.feed.kinds import features
@@ -49,7 +49,7 @@ from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
-from graphkin.trainer.strategy import Strategy
+from graphkin.trainer.strategy import Strategy, Walks
 from studies.cells import Cell, Stopwatch, load_or_make
 from studies.downstream.calibration import calibrate
 from studies.downstream.node_report import ENCODERS, PRETRAINED, NodeResults, report
@@ -100,7 +100,7 @@ class Options:
 
 @cache
 def airports() -> NodeDataset:
-    return select_classes(read_nodes(_AIRPORTS, _DATA / "labels-usa-airports.txt"))
+    return select_classes(read_nodes(_AIRPORTS, _DATA / "labels-usa-airports.txt"), walked(Walks()))
 
 
 @contextmanager

@@ -98,12 +98,14 @@ class InitialEncoder:
         pretraining: Configuration of its pre-training; None without pre-training.
         pretrained: The encoder; None for a new encoder with random weights for every seed.
         finetuned: Setting of its earlier fine-tuning, as in `Pretrained`; None without.
+        recipe: Recipe of the nodes of its pre-training, as in `Pretrained`; None without.
     """
 
     model: Model
     pretraining: PretrainConfig | None = None
     pretrained: Encoder | None = None
     finetuned: Mapping[str, Any] | None = None
+    recipe: Mapping[str, Any] | None = None
 
     @classmethod
     def from_checkpoint(cls, checkpoint: Path) -> "InitialEncoder":
@@ -113,7 +115,7 @@ class InitialEncoder:
             GraphkinError: The errors of `load_encoder`.
         """
         pretrained = load_encoder(checkpoint)
-        return cls(pretrained.model, pretrained.config, pretrained.encoder, pretrained.finetuned)
+        return cls(pretrained.model, pretrained.config, pretrained.encoder, pretrained.finetuned, pretrained.recipe)
 
     @property
     def pooling(self) -> Pooling:

@@ -30,23 +30,21 @@ class Subgraphs:
 
     Attributes:
         settings: The rule as a JSON object, for the results.
-        around: Function of a network and of n of its nodes, that returns the features of n subgraphs.
+        around: Function of labeled nodes that returns the features of the subgraph around each.
     """
 
     settings: Mapping[str, Any]
-    around: Callable[[Network, Nodes], Corpus]
+    around: Callable[["LabeledNodes"], Corpus]
 
 
 def walked(walks: Walks) -> Subgraphs:
     """Return the rule of random walks with restart, with a fixed seed."""
 
-    def around(network: Network, nodes: Nodes) -> Corpus:
-        return sample_surroundings(network, nodes, np.zeros_like(nodes), walks, _KEY)
+    def around(labeled: "LabeledNodes") -> Corpus:
+        turns = np.zeros_like(labeled.nodes)
+        return sample_surroundings(labeled.network, labeled.nodes, turns, walks, _KEY, labeled.identity)
 
     return Subgraphs({"subgraph": "walks", **asdict(walks)}, around)
-
-
-WALKED = walked(Walks())
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +55,7 @@ class LabeledNodes:
         name: Name of the edge file up to its first dot.
         identity: SHA-256 of both files.
         network: The big graph. Its other nodes have no label.
+        names: Names of all nodes of the network.
         nodes: (N,) int64. The labeled nodes.
         labels: (N,) Labels.
     """
@@ -64,6 +63,7 @@ class LabeledNodes:
     name: str
     identity: str
     network: Network
+    names: tuple[str, ...]
     nodes: Nodes
     labels: tuple[str, ...]
 
@@ -235,10 +235,12 @@ def read_nodes(edges: Path, labels: Path) -> LabeledNodes:
         )
     nodes = np.array([indices[node] for node in labels_by_node])
     identity = hashlib.sha256(edges.read_bytes() + labels.read_bytes()).hexdigest()
-    return LabeledNodes(edges.name.split(".")[0], identity, network, nodes, tuple(labels_by_node.values()))
+    return LabeledNodes(
+        edges.name.split(".")[0], identity, network, tuple(indices), nodes, tuple(labels_by_node.values())
+    )
 
 
-def select_classes(nodes: LabeledNodes, subgraphs: Subgraphs = WALKED, bins: int | None = None) -> NodeDataset:
+def select_classes(nodes: LabeledNodes, subgraphs: Subgraphs, bins: int | None = None) -> NodeDataset:
     """Return nodes for classification.
 
     Args:
@@ -262,10 +264,10 @@ def select_classes(nodes: LabeledNodes, subgraphs: Subgraphs = WALKED, bins: int
     require_folds(labels, NodeDataset.noun, classes, remedies)
     degree = nodes.network.degree[nodes.nodes]
     name = nodes.name if bins is None else f"{nodes.name} in {bins} bins"
-    return NodeDataset(_corpus(nodes, subgraphs), name, classes, labels, degree, subgraphs.settings, groups)
+    return NodeDataset(subgraphs.around(nodes), name, classes, labels, degree, subgraphs.settings, groups)
 
 
-def select_values(nodes: LabeledNodes, subgraphs: Subgraphs = WALKED) -> MeasuredNodes:
+def select_values(nodes: LabeledNodes, subgraphs: Subgraphs) -> MeasuredNodes:
     """Return nodes for regression on their labels.
 
     Args:
@@ -285,11 +287,7 @@ def select_values(nodes: LabeledNodes, subgraphs: Subgraphs = WALKED) -> Measure
         )
     degree = nodes.network.degree[nodes.nodes]
     name = f"{nodes.name} as numbers"
-    return MeasuredNodes(_corpus(nodes, subgraphs), name, values[:, None], degree, subgraphs.settings)
-
-
-def _corpus(nodes: LabeledNodes, subgraphs: Subgraphs) -> Corpus:
-    return replace(subgraphs.around(nodes.network, nodes.nodes), identity=nodes.identity)
+    return MeasuredNodes(subgraphs.around(nodes), name, values[:, None], degree, subgraphs.settings)
 
 
 def _describe(data: NodeDataset | MeasuredNodes) -> dict[str, Any]:

@@ -70,7 +70,8 @@ class ArrowSource(Source):
         cancel: Callable[[], object] = lambda: None,
         features: str = "hu",
     ) -> None:
-        self.generation = Generation(tables.name, tables.kind, tables.generation, tables.size)
+        recipe = tables.manifest.recipe if tables.kind == "node" else None
+        self.generation = Generation(tables.name, tables.kind, tables.generation, tables.size, recipe)
         self.draws = draws
         self._tables = tables
         self._featurize = featurize

@@ -4,8 +4,9 @@ This module imports no package but numpy, because machines that train offline ma
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,12 +40,15 @@ class Generation:
         kind: Kind of the items.
         id: Id of the generation.
         size: Number of items. Their ids are 0 to `size` - 1.
+        recipe: Recipe of a collection of nodes, by which fine-tuning represents other nodes. None for other kinds, and
+            in runs and folders from before 0.2.
     """
 
     collection: str
     kind: str
     id: str
     size: int
+    recipe: Mapping[str, Any] | None = None
 
 
 class Source(ABC):

@@ -31,6 +31,7 @@ from graphkin.trainer.pretraining.config import REMOVED_SETTINGS, PretrainConfig
 _FORMAT = 1
 _MODEL, _OPTIMIZER, _STATE, _RUN = "model.safetensors", "optimizer.safetensors", "state.json", "run.json"
 _DRAFT = "run.partial"
+_IMPLIED = ("generation.recipe", "beside.recipe")  # the id decides the recipe, which runs from before 0.2 lack
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +243,8 @@ def _require_same(folder: Path, existing: dict[str, Any], requested: dict[str, A
             hint="choose another folder",
         )
     old, new = dict(leaves(_with_defaults(existing))), dict(leaves(requested))
-    changes = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    names = [name for name in old.keys() | new.keys() if not name.startswith(_IMPLIED)]
+    changes = sorted(name for name in names if old.get(name) != new.get(name))
     if changes:
         raise InvalidInput(
             f"the run was started with other options: {', '.join(changes)}",

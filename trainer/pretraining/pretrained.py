@@ -23,6 +23,7 @@ class Pretrained:
         encoder: The encoder.
         model: Its architecture.
         config: Options of its pre-training; None if it was not pre-trained.
+        recipe: Recipe of the nodes of its pre-training, as in `feed.source.Generation`; None if there is none.
         finetuned: Setting of its last fine-tuning, whose key `before` holds the setting of the one before; None if it
             was not fine-tuned.
     """
@@ -30,6 +31,7 @@ class Pretrained:
     encoder: Encoder
     model: Model
     config: PretrainConfig | None
+    recipe: Mapping[str, Any] | None
     finetuned: Mapping[str, Any] | None
 
 
@@ -58,7 +60,8 @@ def load_encoder(folder: Path) -> Pretrained:
             expected="a checkpoint of the model that run.json describes",
             hint="restore the folder from a copy, or train again in an empty folder",
         ) from error
-    return Pretrained(encoder.eval(), model, config, run.get("finetuned"))
+    recipe = run.get("generation", {}).get("recipe")
+    return Pretrained(encoder.eval(), model, config, recipe, run.get("finetuned"))
 
 
 def _require_package(run: Mapping[str, Any]) -> None:

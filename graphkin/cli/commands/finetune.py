@@ -136,6 +136,14 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
     help="Labels of nodes: `node label` per line, or a .csv. Nodes without a label are context.",
 )
 @option(
+    "--subgraph",
+    type=click.Choice(("ppr", "walks")),
+    show_default="as in the pre-training; without pre-training: ppr",
+    panel="Data",
+    help="Subgraph around a node: the nodes with the highest PageRank, by the default of `graphkin ingest nodes`, or "
+    "the nodes that random walks visit, as in gcc.",
+)
+@option(
     "--bins",
     type=click.IntRange(2),
     metavar="N",
@@ -263,6 +271,7 @@ def finetune(
     edges: Path | None,
     labels: Path | None,
     bins: int | None,
+    subgraph: Any,
     dataset: str | None,
     smiles_column: str | None,
     targets: list[str] | None,
@@ -309,6 +318,13 @@ def finetune(
         graphs=(tu,),
         nodes=(edges, labels),
     )
+    if subgraph is not None and data_kind != "nodes":
+        raise InvalidInput(
+            "--subgraph needs nodes",
+            given=f"--task {task}",
+            expected="--edges and --labels, with --task nodes or regression",
+            hint="remove --subgraph, which represents the nodes of a big graph",
+        )
     if bins is not None and (data_kind != "nodes" or is_regression):
         raise InvalidInput(
             "--bins needs --task nodes",
@@ -323,6 +339,7 @@ def finetune(
                 hint=f"remove --{option_name}: a checkpoint contains its encoder and the features",
             )
 
+    from graphkin.library.subgraphs import subgraphs_for
     from graphkin.trainer.downstream.finetune import NODES, FinetuneOptions, InitialEncoder
     from graphkin.trainer.downstream.nodes import read_nodes, select_classes, select_values
     from graphkin.trainer.downstream.study import Study, table
@@ -343,7 +360,8 @@ def finetune(
     elif edges is not None and labels is not None:
         nodes = read_nodes(edges, labels)
         has_values = is_regression or (bins is None and nodes.are_measured)
-        data = labeled = select_values(nodes) if has_values else select_classes(nodes, bins=bins)
+        subgraphs = subgraphs_for(start, subgraph)
+        data = labeled = select_values(nodes, subgraphs) if has_values else select_classes(nodes, subgraphs, bins)
         name = labeled.name
     else:
         assert file is not None

@@ -1,7 +1,9 @@
 """Collections of nodes from a real ingest and server: features, links, both sources, and training from either."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +13,23 @@ import pytest
 
 from graphkin.cli import run
 from graphkin.client import Graphkin
+from graphkin.library.subgraphs import subgraphs_for
+from graphkin.library.training import StoredTables, open_stored
 from graphkin.protocol.errors import Conflict
+from graphkin.store import open_generation
+from graphkin.trainer.downstream.finetune import InitialEncoder
+from graphkin.trainer.downstream.nodes import read_nodes, select_classes
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.eigenvectors import laplacian_eigenvectors
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.feed.offline import OfflineSource
 from graphkin.trainer.feed.online import open_online
 from graphkin.trainer.pretraining.checkpoint import read_model
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
+from graphkin.trainer.pretraining.pretrain import pretrain
 from graphkin.trainer.pretraining.pretrained import load_encoder
-from graphkin.trainer.strategy import Sampling, Strategy
+from graphkin.trainer.strategy import Sampling, Strategy, Walks
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +48,72 @@ def town_url(
     assert run(["ingest", "nodes", str(folder / "town.edgelist"), *place]) == 0
     with serve(folder / "store") as url:
         yield url
+
+
+@pytest.mark.parametrize(
+    "recipe", [(), ("--preset", "paper"), ("--subgraph", "walks", "--seed", "3", "--max-nodes", "20")]
+)
+def test_finetuning_has_the_subgraphs_of_the_collection(
+    graph: nx.Graph, tmp_path: Path, recipe: tuple[str, ...]
+) -> None:
+    """The features of labeled nodes equal those that the encoder was pre-trained on."""
+    edges, labels = tmp_path / "town.edgelist", tmp_path / "labels.txt"
+    edges.write_text("".join(f"n{first} n{second}\n" for first, second in graph.edges))
+    nodes = [f"n{node}" for node in range(100, 20, -3)]
+    labels.write_text("".join(f"{node} {row % 2}\n" for row, node in enumerate(nodes)))
+    place = ("--store", str(tmp_path / "store"), "--collection", "town", "--workers", "1")
+    assert run(["ingest", "nodes", str(edges), *place, *recipe]) == 0
+    config = PretrainConfig.from_strategy("hgc-fo", kind="node", batch_size=4, max_steps=1)
+    with (
+        open_generation(str(tmp_path / "store"), "town", None) as generation,
+        open_stored(generation, config.draws) as source,
+    ):
+        corpus = source.corpus()
+        (names,) = (block for block in StoredTables(generation).column("names"))
+        pretrain(config, source, tmp_path / "run")
+    data = select_classes(read_nodes(edges, labels), subgraphs_for(InitialEncoder.from_checkpoint(tmp_path / "run")))
+    rows = [[name for (name,) in names].index(node) for node in nodes]
+    assert data.corpus.atoms.tolist() == corpus.atoms[rows].tolist()
+    for row, item in enumerate(rows):
+        assert edges_of(data.corpus, row) == edges_of(corpus, item)
+    settings = data.summary(data.split())["subgraphs"]
+    assert settings["subgraph"] == ("walks" if "walks" in recipe else "ppr")
+    assert settings["mean_nodes"] == corpus.atoms[rows].mean()
+
+
+def edges_of(corpus: Corpus, item: int) -> list[tuple[int, int]]:
+    """Return the edges of an item in both directions, in the order of the corpus."""
+    edges = slice(corpus.edge_offsets[item], corpus.edge_offsets[item + 1])
+    nodes = slice(corpus.atom_offsets[item], corpus.atom_offsets[item + 1])
+    target = np.repeat(np.arange(corpus.atoms[item]), corpus.degree[nodes])
+    return [*zip(corpus.source[edges].tolist(), target.tolist(), strict=True)]
+
+
+def test_rule_of_the_subgraphs_follows_the_checkpoint_or_the_option() -> None:
+    model = Model.from_kind("node")
+    walks = Walks(restart=0.5, fewest=30)
+    gcc = PretrainConfig.from_strategy("gcc", kind="node")
+    hgc = PretrainConfig.from_strategy("hgc-fo", kind="node")
+    own = InitialEncoder(model, replace(gcc, draws=replace(gcc.draws, walks=walks)))
+    version_1 = {"schema_version": 1, "max_nodes": 99, "walks": "paper", "restart": 0.7, "labels": "degree"}
+    ppr = {"subgraph": "ppr", "restart": 0.8, "max_nodes": 64, "tolerance": 1e-4, "min_visits": 0.0}
+    assert subgraphs_for(own).settings == {"subgraph": "walks", **asdict(walks)}
+    assert subgraphs_for(own, "ppr").settings == subgraphs_for(InitialEncoder(model)).settings == ppr
+    assert subgraphs_for(own, "walks").settings == {"subgraph": "walks", **asdict(Walks())}
+    earlier = subgraphs_for(InitialEncoder(model, hgc)).settings
+    assert (earlier["fewest"], earlier["unit"]) == (64, "walks")
+    recorded = subgraphs_for(InitialEncoder(model, hgc, recipe=version_1)).settings
+    assert (recorded["subgraph"], recorded["max_nodes"], recorded["restart"]) == ("walks", 99, 0.7)
+
+
+def test_run_from_before_recipes_were_recorded_is_resumed(town_url: str, tmp_path: Path) -> None:
+    config = PretrainConfig.from_strategy("hgc-fo", kind="node", batch_size=4, max_steps=1)
+    with open_online(town_url, "town", config.draws, features, Cache(tmp_path / "cache", 2**30)) as source:
+        pretrain(config, source, tmp_path / "run")
+        description = json.loads((tmp_path / "run" / "run.json").read_text())
+        assert description["generation"].pop("recipe")["subgraph"] == "ppr"
+        (tmp_path / "run" / "run.json").write_text(json.dumps(description))
+        pretrain(config, source, tmp_path / "run", resume=True)
 
 
 def test_features_and_links_equal_the_graph(town_url: str, graph: nx.Graph, tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ from graphkin.trainer.features.walks import sample_surroundings
 from graphkin.trainer.pretraining.config import Model
 from graphkin.trainer.strategy import Walks
 
+WALKED = walked(Walks())
+
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str, str], Path]:
@@ -108,7 +110,7 @@ def dataset(write: Callable[[str, str], Path]) -> NodeDataset:
     graph = nx.barabasi_albert_graph(60, 2, seed=0)
     edges = write("ba.edgelist", "".join(f"n{one} n{other}\n" for one, other in graph.edges))
     labels = write("ba.labels", "".join(f"n{node} {'ab'[node % 2]}\n" for node in range(49, 9, -1)))
-    made = select_classes(read_nodes(edges, labels))
+    made = select_classes(read_nodes(edges, labels), WALKED)
     assert made.degree.tolist() == [graph.degree[node] for node in range(49, 9, -1)]
     return made
 
@@ -165,7 +167,7 @@ def labeled(write: Callable[[str, str], Path]) -> Callable[[list[str]], LabeledN
 @pytest.mark.parametrize("bins", [2, 3, 4])
 def test_bins_are_bounded_by_the_quantiles_of_numpy(labeled: Callable[..., LabeledNodes], bins: int) -> None:
     values = np.random.default_rng(bins).integers(0, 30, size=79)
-    data = select_classes(labeled([str(each) for each in values]), bins=bins)
+    data = select_classes(labeled([str(each) for each in values]), WALKED, bins=bins)
     edges = np.quantile(values, np.arange(1, bins) / bins)
     assert data.labels.tolist() == [int((edges < value).sum()) for value in values]
     assert len(data.classes) == data.outputs == bins
@@ -177,7 +179,7 @@ def test_bins_are_bounded_by_the_quantiles_of_numpy(labeled: Callable[..., Label
 
 def test_two_bins_are_up_to_the_median_and_above_it(labeled: Callable[..., LabeledNodes]) -> None:
     values = np.repeat([1, 5, 7, 9], [20, 15, 10, 20])
-    data = select_classes(labeled([str(each) for each in values]), bins=2)
+    data = select_classes(labeled([str(each) for each in values]), WALKED, bins=2)
     assert np.median(values) == 5
     np.testing.assert_array_equal(data.labels, values > 5)
     assert data.classes == ("up to 5", "above 5")
@@ -185,14 +187,17 @@ def test_two_bins_are_up_to_the_median_and_above_it(labeled: Callable[..., Label
 
 def test_bins_that_would_be_empty_are_refused(labeled: Callable[..., LabeledNodes]) -> None:
     with pytest.raises(InvalidInput, match=r"cannot be grouped into 4 bins") as refused:
-        select_classes(labeled(["1"] * 50 + ["2"] * 20), bins=4)
+        select_classes(labeled(["1"] * 50 + ["2"] * 20), WALKED, bins=4)
     assert refused.value.given == "2 of 4 bins that hold a label; 2 different labels"
 
 
 @pytest.mark.parametrize("label", ["high", "nan", "inf"])
 def test_bins_and_regression_need_numbers(labeled: Callable[..., LabeledNodes], label: str) -> None:
     nodes = labeled(["1", label, *["2"] * 20])
-    for select, option in ((lambda: select_classes(nodes, bins=2), "--bins"), (lambda: select_values(nodes), "--task")):
+    for select, option in (
+        (lambda: select_classes(nodes, WALKED, 2), "--bins"),
+        (lambda: select_values(nodes, WALKED), "--task"),
+    ):
         with pytest.raises(InvalidInput, match=f"{option}.* needs labels that are numbers") as refused:
             select()
         assert refused.value.given == label
@@ -200,10 +205,10 @@ def test_bins_and_regression_need_numbers(labeled: Callable[..., LabeledNodes], 
 
 def test_error_of_small_classes_suggests_bins_for_numbers_alone(labeled: Callable[..., LabeledNodes]) -> None:
     with pytest.raises(InvalidInput, match=r"given: 7 \(4\), with the number of nodes\n.*") as refused:
-        select_classes(labeled(["2"] * 20 + ["7"] * 4 + ["3"] * 20))
+        select_classes(labeled(["2"] * 20 + ["7"] * 4 + ["3"] * 20), WALKED)
     assert refused.value.hint == "use --bins N to group the numbers, or merge or remove these labels"
     with pytest.raises(InvalidInput) as refused:
-        select_classes(labeled(["x"] * 20 + ["y"] * 4))
+        select_classes(labeled(["x"] * 20 + ["y"] * 4), WALKED)
     assert refused.value.hint == "merge or remove these labels"
 
 
@@ -218,7 +223,7 @@ def test_numbers_that_are_not_all_whole_are_measured(
 
 def test_values_are_standardized_by_the_training_part_of_each_fold(labeled: Callable[..., LabeledNodes]) -> None:
     values = np.random.default_rng(0).normal(7, 3, size=64)
-    data = select_values(labeled([repr(float(each)) for each in values]))
+    data = select_values(labeled([repr(float(each)) for each in values]), WALKED)
     folds = KFold(10, shuffle=True, random_state=42).split(np.zeros(64))
     for split, (train, test) in zip(data.splits(), folds, strict=True):
         assert (split.train.tolist(), split.valid.tolist(), split.test.tolist()) == (train.tolist(), [], test.tolist())
@@ -237,7 +242,7 @@ def test_values_are_standardized_by_the_training_part_of_each_fold(labeled: Call
 def test_degrees_of_nodes_are_learned(labeled: Callable[..., LabeledNodes]) -> None:
     """The error is smaller than that of the mean of the training part, which needs the scale of the fold."""
     degree = [degree for _, degree in sorted(nx.barabasi_albert_graph(80, 3, seed=1).degree)]
-    data = select_values(labeled([str(np.log(each)) for each in degree]))
+    data = select_values(labeled([str(np.log(each)) for each in degree]), WALKED)
     split = data.split()
     model = Model.from_kind("node")
     run = finetune(InitialEncoder(model), data, split, replace(NODES, epochs=15, batch_size=16), seed=0)
@@ -249,8 +254,8 @@ def test_degrees_of_nodes_are_learned(labeled: Callable[..., LabeledNodes]) -> N
 
 def test_nodes_that_cannot_be_predicted_are_refused(labeled: Callable[..., LabeledNodes]) -> None:
     with pytest.raises(InvalidInput, match="fewer labeled nodes than folds"):
-        select_values(labeled(["1.5"] * 9))
-    data = select_values(labeled(["1.5"] * 30))
+        select_values(labeled(["1.5"] * 9), WALKED)
+    data = select_values(labeled(["1.5"] * 30), WALKED)
     with pytest.raises(InvalidInput, match="value has too few values to be learned"):
         data.require_scorable(data.split())
 
