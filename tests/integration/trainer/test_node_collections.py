@@ -69,10 +69,10 @@ def test_finetuning_has_the_subgraphs_of_the_collection(
         open_stored(generation, config.draws) as source,
     ):
         corpus = source.corpus()
-        (names,) = (block for block in StoredTables(generation).column("names"))
+        names = [name for block in StoredTables(generation).column("names") for name in block]
         pretrain(config, source, tmp_path / "run")
     data = select_classes(read_nodes(edges, labels), subgraphs_for(InitialEncoder.from_checkpoint(tmp_path / "run")))
-    rows = [[name for (name,) in names].index(node) for node in nodes]
+    rows = [names.index([node]) for node in nodes]  # type: ignore[arg-type]
     assert data.corpus.atoms.tolist() == corpus.atoms[rows].tolist()
     for row, item in enumerate(rows):
         assert edges_of(data.corpus, row) == edges_of(corpus, item)

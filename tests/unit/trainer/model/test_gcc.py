@@ -61,7 +61,8 @@ def reference(model: GccEncoder, batch: Batch) -> tuple[Tensor, Tensor]:
         x = rectified_norm(linear(hidden, f"{place}.linear"), f"{place}.norms.1")
         layers.append(rectified_norm(x, f"{place}.norms.2"))
     membership = torch.nn.functional.one_hot(batch.graph, batch.graphs).double().T
-    return layers[-1], sum(linear(membership @ x, f"readouts.{layer}") for layer, x in enumerate(layers))
+    parts = [linear(membership @ x, f"readouts.{layer}") for layer, x in enumerate(layers)]
+    return layers[-1], torch.stack(parts).sum(0)
 
 
 @pytest.mark.parametrize("degree_width", [0, 4])

@@ -64,6 +64,7 @@ def test_inputs_of_nodes_by_hand(batch: Batch) -> None:
     inputs = NodeInputs(8, eigenvectors=20, degree_width=3, max_degree=4).double()
     assert batch.eigenvectors is not None
     assert batch.centre is not None
+    assert inputs.degree is not None
     degree = torch.bincount(batch.edge_index[1], minlength=batch.atoms)
     assert degree.max() > 4
     expected = [
