@@ -1,6 +1,5 @@
 """Fine-tuning with several seeds. The results are a JSON document and a table with published scores."""
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -24,6 +23,7 @@ from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.downstream.tuning import SPACE, Values, tune
 from graphkin.trainer.encoder_registry import package_record
 from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint
+from graphkin.trainer.pretraining.pretrained import weights_sha256
 
 _FORMAT = 2
 _TITLES = {"auc": "ROC-AUC", "accuracy": "accuracy", "rc_f1": "rc_f1", "rmse": "RMSE", "mae": "MAE"}
@@ -252,12 +252,7 @@ class Study:
 
 def _digest(start: InitialEncoder) -> str | None:
     """Return the SHA-256 of the weights of a pre-trained encoder; None for a new encoder."""
-    if start.pretrained is None:
-        return None
-    digest = hashlib.sha256()
-    for name, tensor in start.pretrained.state_dict().items():
-        digest.update(name.encode() + tensor.numpy().tobytes())
-    return digest.hexdigest()
+    return None if start.pretrained is None else weights_sha256(start.pretrained)
 
 
 def _run_key(run: Document) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """Momentum contrast (MoCo: He et al., 2020; GCC: Qiu et al., 2020; method.md C, AP_NF; docs/reference/training.md)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 
 import torch
@@ -88,6 +88,10 @@ class MoCo(Objective):
         loss = queue_loss(queries, keys, self.queue.keys, self._contrast.temperature, self._mask(anchor, positive))
         self._new_keys = keys, positive
         return {"moco": loss, "loss": loss, **(measures(queries, keys.unsqueeze(0)) if measure else {})}
+
+    def start_from(self, weights: Mapping[str, Tensor]) -> None:
+        super().start_from(weights)
+        self.key_encoder.load_state_dict(weights)
 
     @torch.no_grad()
     def after_step(self) -> None:

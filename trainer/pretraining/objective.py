@@ -4,7 +4,7 @@ See docs/reference/training.md.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 
@@ -167,6 +167,10 @@ class Objective(nn.Module, ABC):
     def trainable_parameters(self) -> dict[str, nn.Parameter]:
         """Return the parameters that the optimizer updates, by name: all that require a gradient."""
         return {name: parameter for name, parameter in self.named_parameters() if parameter.requires_grad}
+
+    def start_from(self, weights: Mapping[str, Tensor]) -> None:
+        """Replace the initial weights of the encoder, by name, before training begins."""
+        self.encoder.load_state_dict(weights)
 
     def after_step(self) -> None:
         """Update state after an optimizer step. It is called once for every forward pass in training."""

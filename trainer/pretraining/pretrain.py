@@ -24,11 +24,12 @@ from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.captured import PaddedSteps, obstacle
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run, read_run
 from graphkin.trainer.pretraining.clock import Clock
-from graphkin.trainer.pretraining.config import PretrainConfig
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.hgc import EdgeSet, twins
 from graphkin.trainer.pretraining.loggers import LoggedRun, Logger, LoggerName, listener_of, load_logger
 from graphkin.trainer.pretraining.metrics_log import Listener, MetricsLog, Update
 from graphkin.trainer.pretraining.plan import Plan
+from graphkin.trainer.pretraining.pretrained import Pretrained, weights_sha256
 from graphkin.trainer.pretraining.recording import is_measured
 from graphkin.trainer.pretraining.schedule import learning_rate
 from graphkin.trainer.pretraining.trainer import Trainer
@@ -50,6 +51,7 @@ def pretrain(
     ranks: Ranks = ALONE,
     capture: bool = True,
     logger: LoggerName | None = None,
+    start: Pretrained | None = None,
 ) -> None:
     """Train, and leave the run in `folder` in the format of `checkpoint.py`.
 
@@ -67,9 +69,11 @@ def pretrain(
         capture: Whether a GPU replays steps as CUDA graphs. A CPU never does, and strategies that cannot be captured
             log the reason.
         logger: Program that shows the curves of the measured steps; None for TensorBoard if it is installed.
+        start: Encoder whose weights replace the random ones at the beginning; None for random weights.
 
     Raises:
-        InvalidInput: `Run` or `Plan` rejects the folder or the options, or the package of the logger is not installed.
+        InvalidInput: `Run` or `Plan` rejects the folder or the options, the package of the logger is not installed, or
+            `start` has another architecture than the options.
         Conflict: The strategy does not fit the collection.
         Diverged: The loss or a weight is not finite. The last checkpoint is kept.
     """
@@ -78,8 +82,24 @@ def pretrain(
     options |= package_record(config.model.encoder)
     if source.second_generation is not None:
         options["beside"] = asdict(source.second_generation)
+    if start is not None:
+        _require_same_model(start.model, config.model)
+        options["start"] = {"weights": weights_sha256(start.encoder)}
     with _claim(folder, options, resume, ranks) as run:
-        _train(run, config, source, device, checkpoint_steps, report, ranks, capture, loaded_logger)
+        _train(run, config, source, device, checkpoint_steps, report, ranks, capture, loaded_logger, start)
+
+
+def _require_same_model(start: Model, model: Model) -> None:
+    """Raise `InvalidInput` if two models differ in more than dropout, which has no weights."""
+    old, new = asdict(start), asdict(model)
+    differences = [name for name in new if name != "dropout" and old[name] != new[name]]
+    if differences:
+        raise InvalidInput(
+            "the encoder to start from differs from the one to train",
+            given=", ".join(f"{name} {old[name]}" for name in differences),
+            expected=", ".join(f"{name} {new[name]}" for name in differences),
+            hint="train an encoder like that of --checkpoint, for example with --encoder gcn --set width=300",
+        )
 
 
 @contextmanager
@@ -105,6 +125,7 @@ def _train(
     ranks: Ranks,
     capture: bool,
     logger: Logger,
+    start: Pretrained | None,
 ) -> None:
     checkpoint = run.newest()
     if checkpoint is not None and checkpoint.steps == _steps(config, checkpoint.epoch_steps):
@@ -113,6 +134,8 @@ def _train(
     trainer = make_trainer(config, source, device, ranks, capture)
     if checkpoint is not None:
         trainer.restore(checkpoint)
+    elif start is not None:
+        trainer.start_from(start.encoder.state_dict())
     remaining = updates(trainer, config, source, checkpoint)
     if ranks.rank:
         deque(remaining, maxlen=0)

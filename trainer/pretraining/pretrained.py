@@ -1,5 +1,6 @@
 """Loading encoders from checkpoints, and saving checkpoints that hold only an encoder."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +76,14 @@ def _require_package(run: Mapping[str, Any]) -> None:
             expected=f"the package {distribution}, which provides it: version {version} in training",
             hint=f"install the package: pip install {distribution}=={version}",
         )
+
+
+def weights_sha256(encoder: Encoder) -> str:
+    """Return the SHA-256 of the names and values of an encoder's weights, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    for name, tensor in encoder.state_dict().items():
+        digest.update(name.encode() + tensor.numpy().tobytes())
+    return digest.hexdigest()
 
 
 def encoder_checkpoint(encoder: Encoder, steps: int, epoch_steps: int) -> Checkpoint:

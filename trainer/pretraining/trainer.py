@@ -170,6 +170,11 @@ class Trainer:
                 hint="resume with the options of the run, or train again in an empty folder",
             ) from error
 
+    def start_from(self, weights: Mapping[str, Tensor]) -> None:
+        """Replace the initial weights of the encoder by those of an encoder of the options, by name."""
+        state = self.objective.encoder.state_dict()
+        self.objective.start_from({name: widen(value, state[name].shape) for name, value in weights.items()})
+
     def _load(self, model: Mapping[str, Tensor]) -> None:
         """Load the state of a model of the options' width. Raises `RuntimeError` and `LookupError`."""
         if {name: value.shape for name, value in model.items()} != self._shapes:

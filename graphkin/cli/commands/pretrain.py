@@ -38,6 +38,10 @@ _NO_BF16 = (
             "graphkin pretrain --offline data --strategy hgc-ho --device cuda --output runs/hgc",
         ),
         (
+            "Continue with an encoder of another run or program",
+            "graphkin pretrain --offline data --strategy hgc-ho --checkpoint runs/imported --output runs/more",
+        ),
+        (
             "Print all settings of a strategy",
             "graphkin pretrain --strategy hgc-ho --show-config",
         ),
@@ -77,6 +81,14 @@ _NO_BF16 = (
     default="hu",
     panel="Training",
     help="Features of atoms and bonds: those of Hu et al., or rich ones. Only for molecules.",
+)
+@option(
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    panel="Training",
+    help="Folder of an encoder to start from, of `graphkin pretrain`, `graphkin finetune --save-encoder` or "
+    "`graphkin weights import`. [default: random weights]",
 )
 @option(
     "--preset",
@@ -157,6 +169,7 @@ def pretrain(
     offline: Path | None,
     beside: str | None,
     epochs_from: str | None,
+    checkpoint: Path | None,
     device: str,
     capture: bool,
     output: Path | None,
@@ -194,6 +207,7 @@ def pretrain(
     from graphkin.trainer.model.device import computes_bf16
     from graphkin.trainer.model.ranks import process_group
     from graphkin.trainer.pretraining.pretrain import pretrain as train
+    from graphkin.trainer.pretraining.pretrained import load_encoder
 
     if resume and generation is None:
         generation = _run_generation(output, "generation", collection)
@@ -201,6 +215,7 @@ def pretrain(
         beside_generation = _run_generation(output, "beside", beside)
         beside = beside if beside_generation is None else f"{beside}@{beside_generation}"
     config = configuration.resolve_config(_find_kind(offline, url, collection, generation), **training)
+    start = None if checkpoint is None else load_encoder(checkpoint)
     with process_group(device) as (ranks, torch_device):
         if config.bf16 and ranks.rank == 0 and not computes_bf16(torch_device):
             note(_NO_BF16)
@@ -220,6 +235,7 @@ def pretrain(
                     ranks=ranks,
                     capture=capture,
                     logger=logger,
+                    start=start,
                 )
         except KeyboardInterrupt:
             if ranks.rank == 0:

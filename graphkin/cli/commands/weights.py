@@ -123,7 +123,7 @@ def export(checkpoint: Path, format: Any, output: Path, as_json: bool) -> None:
     required=True,
     metavar="DIR",
     panel="Output",
-    help="Folder for --checkpoint of `graphkin finetune` and `graphkin embed`.",
+    help="Folder for --checkpoint of `graphkin finetune`, `graphkin embed` and `graphkin pretrain`.",
 )
 @_as_json
 def import_weights(source: Path, format: Any, encoder: str | None, output: Path, as_json: bool) -> None:

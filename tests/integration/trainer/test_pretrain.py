@@ -4,7 +4,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -21,12 +21,14 @@ from graphkin.trainer.errors import Diverged
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.eigenvectors import laplacian_eigenvectors
 from graphkin.trainer.feed.source import Epoch
-from graphkin.trainer.pretraining.checkpoint import newest_checkpoint, read_model
+from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint, read_model
 from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.config import Model, Optimization, PretrainConfig
 from graphkin.trainer.pretraining.loggers import LoggerName
 from graphkin.trainer.pretraining.metrics_log import Report
+from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrain import pretrain
+from graphkin.trainer.pretraining.pretrained import Pretrained, encoder_checkpoint, load_encoder
 from graphkin.trainer.strategy import ENCODERS, LEARNED_BY, Encoder
 
 SIZE = 24
@@ -102,6 +104,49 @@ def test_continued_run_equals_an_uninterrupted_one(tmp_path: Path, corpus: Corpu
         assert whole.read_bytes() == parts.read_bytes()
     assert metrics(tmp_path / "whole") == metrics(tmp_path / "parts")
     assert [record["step"] for record in metrics(tmp_path / "whole")] == list(range(1, 12))
+
+
+def start_of(folder: Path, config: PretrainConfig) -> Pretrained:
+    """Return an encoder like that of the options, with other weights, from a run in `folder`."""
+    torch.manual_seed(5)
+    run = Run(folder, {"config": None, "model": asdict(config.model)}, resume=False)
+    run.save(encoder_checkpoint(make_encoder(config.model), 0, 1))
+    return load_encoder(folder)
+
+
+@pytest.mark.parametrize(("kind", "encoders"), [("molecule", {"encoder"}), ("node", {"encoder", "key_encoder"})])
+def test_run_starts_from_the_weights_of_a_checkpoint(
+    tmp_path: Path, corpus: Corpus, kind: str, encoders: set[str]
+) -> None:
+    """The learning rate of the first step is 0, so only running statistics change."""
+    config = small("hgc-fo", kind=kind, max_steps=1, queue=10 if kind == "node" else None)
+    start = start_of(tmp_path / "start", config)
+    pretrain(config, source_of(config, corpus), tmp_path / "run", start=start)
+    weights, parameters = read_model(tmp_path / "run"), dict(start.encoder.named_parameters())
+    assert {name.split(".")[0] for name in weights if "encoder" in name} == encoders
+    assert all(torch.equal(weights[f"{each}.{name}"], value) for each in encoders for name, value in parameters.items())
+
+
+def test_run_that_starts_from_a_checkpoint_continues_as_if_uninterrupted(tmp_path: Path, corpus: Corpus) -> None:
+    config = small("hgc-fo", max_steps=11)
+    start = start_of(tmp_path / "start", config)
+    source = source_of(config, corpus)
+    pretrain(config, source, tmp_path / "whole", start=start)
+    with pytest.raises(StopRun):
+        pretrain(config, source, tmp_path / "parts", checkpoint_steps=6, report=stop_after(6), start=start)
+    with pytest.raises(InvalidInput, match=r"other options: start\.weights"):
+        pretrain(config, source, tmp_path / "parts", resume=True)
+    pretrain(config, source, tmp_path / "parts", resume=True, start=start)
+    model = Path("step-000000011", "model.safetensors")
+    assert (tmp_path / "whole" / model).read_bytes() == (tmp_path / "parts" / model).read_bytes()
+
+
+def test_start_with_another_architecture_is_refused(tmp_path: Path, corpus: Corpus) -> None:
+    config = small("hgc-fo", max_steps=1)
+    wider = replace(config, model=replace(config.model, width=16, dropout=0.0))
+    with pytest.raises(InvalidInput, match="differs from the one to train") as refused:
+        pretrain(config, source_of(config, corpus), tmp_path / "run", start=start_of(tmp_path / "start", wider))
+    assert (refused.value.given, refused.value.expected) == ("width 16", "width 8")
 
 
 def test_loss_decreases_and_rate_follows_the_schedule(tmp_path: Path, corpus: Corpus) -> None:

@@ -21,7 +21,7 @@ from graphkin.trainer.pretraining.captured import PaddedSteps, obstacle
 from graphkin.trainer.pretraining.checkpoint import Checkpoint
 from graphkin.trainer.pretraining.clock import Clock
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
-from graphkin.trainer.pretraining.objective import Draw, Objective, Step
+from graphkin.trainer.pretraining.objective import Draw, Objective, Step, make_encoder
 from graphkin.trainer.pretraining.plan import Plan
 from graphkin.trainer.pretraining.schedule import learning_rate
 from graphkin.trainer.pretraining.trainer import Trainer, make_objective
@@ -243,6 +243,18 @@ def test_wide_model_continues_from_its_checkpoint(assembler: Assembler) -> None:
     other.restore(Checkpoint(2, 3, 0, *copies))
     expected = steps.step(2, 3, plan, 2)["loss"]
     assert torch.equal(PaddedSteps(other, capture=False).step(2, 3, plan, 2)["loss"], expected)
+
+
+def test_wide_model_starts_from_narrow_weights(assembler: Assembler) -> None:
+    config = small("hgc-fo")
+    trainer = Trainer(config, assembler, np.arange(16), is_rate_on_device=True, is_wide=True)
+    assert trainer.objective.encoder.width == 16
+    start = make_encoder(config.model).state_dict()
+    trainer.start_from(start)
+    model = trainer.checkpoint(0, 1, 0).model
+    assert all(torch.equal(model[f"encoder.{name}"], value) for name, value in start.items())
+    for name, parameter in trainer.objective.named_parameters():
+        assert torch.equal(widen(model[name], parameter.shape), parameter), name
 
 
 class NothingRead(TorchDispatchMode):
