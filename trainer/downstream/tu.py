@@ -6,16 +6,19 @@ NAME_A.txt                one edge "u, v" per line, with nodes numbered from 1 o
 NAME_graph_indicator.txt  the graph of each node, numbered from 1, ascending
 NAME_graph_labels.txt     the class of each graph, a whole number
 
-Files with labels or attributes of nodes or edges are ignored.
+Two more files are read on request; each has a line for each node. Other files, such as those of edges, are ignored.
+
+NAME_node_attributes.txt  numbers
+NAME_node_labels.txt      whole numbers, which become one column for each value
 """
 
 import hashlib
 import io
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -30,6 +33,7 @@ from graphkin.trainer.features.corpus import Corpus
 _EDGES = "_A.txt"
 _WIDTHS = {_EDGES: 2, "_graph_indicator.txt": 1, "_graph_labels.txt": 1}
 """Numbers per line of each file, by the end of its name."""
+_ATTRIBUTES, _LABELS = "_node_attributes.txt", "_node_labels.txt"
 _PUBLISHED_BATCH = 32  # graphs
 
 _Folder: TypeAlias = Path | zipfile.Path
@@ -37,10 +41,10 @@ _Folder: TypeAlias = Path | zipfile.Path
 
 @dataclass(frozen=True, eq=False)
 class TuDataset(ClassifiedGraphs):
-    """N graphs without attributes, with one class each (method.md E2; docs/reference/training.md).
+    """N graphs with one class each (method.md E2; docs/reference/training.md).
 
     Attributes:
-        corpus: Features. `corpus.identity` is the SHA-256 of the three files.
+        corpus: Features. `corpus.identity` is the SHA-256 of all files that were read.
         name: Name of the set, from its file names.
         classes: Numbers of the classes in the files, ascending.
         labels: (N,) int64. Index of each graph's class in `classes`.
@@ -57,6 +61,11 @@ class TuDataset(ClassifiedGraphs):
     @property
     def outputs(self) -> int:
         return len(self.classes)
+
+    @property
+    def attributes(self) -> int:
+        """The number of attributes of a node."""
+        return 0 if self.corpus.attributes is None else self.corpus.attributes.shape[1]
 
     def split(self) -> Split:
         return stratified_split(self.labels)
@@ -103,27 +112,61 @@ def rc_f1(hits: NDArray[np.bool_], nodes: NDArray[np.int64]) -> float:
     return float((correct / sizes * weights).sum() / weights.sum())
 
 
-def read_tu(path: Path) -> TuDataset:
+def read_tu(path: Path, node_attributes: bool = False) -> TuDataset:
     """Read the graphs in a folder or a zip file. The files may be in a subfolder.
 
     The graphs are simple: directions of edges are ignored, and self-loops and repeated edges are dropped.
 
+    Args:
+        path: The folder or file.
+        node_attributes: Whether to read the attributes and labels of nodes.
+
     Raises:
-        NotFound: There is no such path, or a file is missing.
+        NotFound: There is no such path, a file is missing, or the set has no attributes or labels of nodes.
         Damaged: A file cannot be read.
         InvalidInput: The files contradict each other.
     """
     with _open(path) as root:
         folder, name = _find_set(root, path)
         contents = [_content(folder, name + ending) for ending in _WIDTHS]
+        endings = [each for each in (_ATTRIBUTES, _LABELS) if node_attributes and (folder / f"{name}{each}").is_file()]
+        node_contents = {ending: _content(folder, name + ending) for ending in endings}
+    if node_attributes and not node_contents:
+        raise NotFound(
+            "the set has no labels or attributes of nodes",
+            given=str(path),
+            expected=f"{name}{_LABELS} or {name}{_ATTRIBUTES}",
+            hint="leave --node-attributes out, and use an encoder that was trained without attributes",
+        )
     edges, graph, label = (
         _numbers(content, name + ending, width)
         for content, (ending, width) in zip(contents, _WIDTHS.items(), strict=True)
     )
     classes, labels = np.unique(label, return_inverse=True)
     _require_consistent(edges, graph[:, 0], len(labels), name)
-    identity = hashlib.sha256(b"".join(contents)).hexdigest()
-    return TuDataset(_corpus(identity, edges - 1, graph[:, 0] - 1), name, tuple(classes.tolist()), labels.reshape(-1))
+    identity = hashlib.sha256(b"".join([*contents, *node_contents.values()])).hexdigest()
+    corpus = _corpus(identity, edges - 1, graph[:, 0] - 1)
+    if node_contents:
+        corpus = replace(corpus, attributes=_node_attributes(node_contents, name, len(graph)))
+    return TuDataset(corpus, name, tuple(classes.tolist()), labels.reshape(-1))
+
+
+def _node_attributes(contents: Mapping[str, bytes], name: str, nodes: int) -> NDArray[np.float32]:
+    """Return the attributes of all nodes, and after them a column of 0 and 1 for each value of each label, (N, K)."""
+    parts = []
+    for ending, content in contents.items():
+        table = _table(content, name + ending, np.int64 if ending == _LABELS else np.float64)
+        if len(table) != nodes or not np.isfinite(table).all():
+            raise Damaged(
+                f"{name}{ending} does not have finite numbers for each node",
+                given=f"{len(table):,} lines",
+                expected=f"{nodes:,} lines of finite numbers",
+                hint="unpack or download the set again",
+            )
+        if ending == _LABELS:
+            table = np.concatenate([column[:, None] == np.unique(column) for column in table.T], axis=1)
+        parts.append(table.astype(np.float32))
+    return np.concatenate(parts, axis=1)
 
 
 @contextmanager
@@ -183,15 +226,7 @@ def _numbers(content: bytes, name: str, width: int) -> NDArray[np.int64]:
     """Return the whole numbers in a file, (lines, width)."""
     if not content.strip():
         return np.empty((0, width), np.int64)
-    try:
-        table = np.loadtxt(io.BytesIO(content), np.int64, comments=None, delimiter=",", ndmin=2)
-    except (ValueError, OverflowError) as error:
-        raise Damaged(
-            f"{name} cannot be read: {error}",
-            given=name,
-            expected="whole numbers",
-            hint="unpack or download the set again",
-        ) from error
+    table: NDArray[np.int64] = _table(content, name, np.int64)
     if table.shape[1] != width:
         raise Damaged(
             f"{name} has lines of another length",
@@ -200,6 +235,19 @@ def _numbers(content: bytes, name: str, width: int) -> NDArray[np.int64]:
             hint="unpack or download the set again",
         )
     return table
+
+
+def _table(content: bytes, name: str, dtype: type[np.generic]) -> NDArray[Any]:
+    """Return the numbers in a file, (lines, numbers a line)."""
+    try:
+        return np.loadtxt(io.BytesIO(content), dtype, comments=None, delimiter=",", ndmin=2)
+    except (ValueError, OverflowError) as error:
+        raise Damaged(
+            f"{name} cannot be read: {error}",
+            given=name,
+            expected="whole numbers" if dtype == np.int64 else "numbers, as many in each line",
+            hint="unpack or download the set again",
+        ) from error
 
 
 def _require_consistent(edges: NDArray[np.int64], graph: NDArray[np.int64], graphs: int, name: str) -> None:

@@ -63,6 +63,7 @@ class AugmentedGraphs:
             self.original.bond[self.edges],
             atom_details=None if self.original.atom_details is None else self.original.atom_details[self.atoms],
             bond_details=None if self.original.bond_details is None else self.original.bond_details[self.edges],
+            attributes=None if self.original.attributes is None else self.original.attributes[self.atoms],
         )
 
 

@@ -37,6 +37,7 @@ class Corpus:
         centre: (N,) The node that a graph surrounds, counted from its first node; None unless graphs surround a node.
         atom_details: (A,) Codes of `feature_sets.Details`; None for features that have none.
         bond_details: (E,) Codes of `feature_sets.Details`; None for features that have none.
+        attributes: (A, K) float32. Attributes of nodes; None if they have none or are not used.
 
     Index columns have the smallest of uint8, int16, int32 and int64 that holds their values. Two million molecules of
     27 atoms take 0.41 GB.
@@ -57,6 +58,7 @@ class Corpus:
     centre: NDArray[Any] | None = None
     atom_details: NDArray[Any] | None = None
     bond_details: NDArray[Any] | None = None
+    attributes: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         atoms, edges = int(self.atom_offsets[-1]), int(self.edge_offsets[-1])
@@ -66,6 +68,8 @@ class Corpus:
             expected |= {"eigenvectors": atoms, "centre": self.size}
         if self.features != "hu":
             expected |= {"atom_details": atoms, "bond_details": edges}
+        if self.attributes is not None:
+            expected["attributes"] = atoms
         lengths = {name: len(column) for name, column in self.columns.items()}
         if lengths != expected:
             raise Damaged(

@@ -74,6 +74,7 @@ class Batch:
         padding: The atoms of the B graphs; None if the batch is not padded.
         atom_details: (N,) int64. Codes of `feature_sets.Details`; None for features that have none.
         bond_details: (E,) int64. Codes of `feature_sets.Details`; None for features that have none.
+        attributes: (N, K) float32. Attributes of nodes; None if they have none or are not used.
     """
 
     atom_type: Tensor
@@ -90,6 +91,7 @@ class Batch:
     padding: Padding | None = None
     atom_details: Tensor | None = None
     bond_details: Tensor | None = None
+    attributes: Tensor | None = None
 
     @property
     def graphs(self) -> int:
@@ -130,6 +132,7 @@ class Batch:
             None if self.centre is None else self.centre[:atoms],
             atom_details=None if self.atom_details is None else self.atom_details[:atoms],
             bond_details=None if self.bond_details is None else self.bond_details[:edges],
+            attributes=None if self.attributes is None else self.attributes[:atoms],
         )
 
     def rest(self, graphs: int) -> "Batch":
@@ -149,6 +152,7 @@ class Batch:
             None if self.centre is None else self.centre[atoms:],
             atom_details=None if self.atom_details is None else self.atom_details[atoms:],
             bond_details=None if self.bond_details is None else self.bond_details[edges:],
+            attributes=None if self.attributes is None else self.attributes[atoms:],
         )
 
     def induced(self, atoms: Tensor) -> "Batch":
@@ -177,6 +181,7 @@ class Batch:
             None if self.centre is None else self.centre[atoms],
             atom_details=None if self.atom_details is None else self.atom_details[atoms],
             bond_details=None if self.bond_details is None else self.bond_details[is_kept],
+            attributes=None if self.attributes is None else self.attributes[atoms],
         )
 
     def _compacted(self, atoms: Tensor) -> "Batch":
@@ -206,6 +211,7 @@ class Batch:
             padding=Padding(is_atom, count),
             atom_details=None if self.atom_details is None else self.atom_details.index_select(0, old_atom),
             bond_details=None if self.bond_details is None else self.bond_details.index_select(0, old_edge),
+            attributes=None if self.attributes is None else self.attributes.index_select(0, old_atom),
         )
 
 
@@ -331,6 +337,7 @@ class Assembler(PaddedGraphs):
             padding,
             self._gather("atom_details", atoms) if self._has_details else None,
             self._gather("bond_details", edges) if self._has_details else None,
+            self._columns["attributes"].index_select(0, atoms) if "attributes" in self._columns else None,
         )
 
     def _centered_columns(self, ids: Tensor, atoms: Tensor, first: Tensor) -> tuple[Tensor | None, Tensor | None]:

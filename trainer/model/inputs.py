@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from graphkin.protocol.errors import Conflict
 from graphkin.trainer.features.feature_sets import FEATURE_SETS
 from graphkin.trainer.model.batch import Batch
+from graphkin.trainer.model.norm import BatchNorm
 
 ATOM_TYPES = 120  # 0..117 elements, 118 dummy, 119 mask
 CHIRALITIES = 3
@@ -110,4 +111,36 @@ class NodeInputs(NodeFeatures):
             Conflict: The graphs surround no node.
         """
         vectors: Tensor = self.linear(super().forward(batch).to(self.linear.weight.dtype))
+        return vectors
+
+
+class AttributeInputs(nn.Module):
+    """A linear layer over the attributes of nodes, which batch normalization brings to a common scale.
+
+    Args:
+        width: Width of the nodes' first vectors.
+        attributes: Number of attributes.
+    """
+
+    def __init__(self, width: int, attributes: int) -> None:
+        super().__init__()
+        self.norm = BatchNorm(attributes)
+        self.linear = nn.Linear(attributes, width)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Return the nodes' first vectors, (N, width).
+
+        Raises:
+            Conflict: The nodes have another number of attributes, or none.
+        """
+        count = 0 if batch.attributes is None else batch.attributes.shape[1]
+        if batch.attributes is None or count != self.norm.num_features:
+            raise Conflict(
+                "this encoder was trained on graphs whose nodes have other attributes",
+                given=f"nodes with {count} attributes",
+                expected=f"nodes with {self.norm.num_features} attributes: those of the set it was trained on",
+                hint="use graphs with these attributes, or another encoder",
+            )
+        attributes = batch.attributes.to(self.linear.weight.dtype)
+        vectors: Tensor = self.linear(self.norm(attributes, batch.padding))
         return vectors

@@ -70,6 +70,7 @@ class Model:
         dropout: Dropout after each layer, in [0, 1).
         nodes: Features of nodes of big graphs; None if the nodes are atoms or belong to whole graphs.
         features: Set of features of atoms and bonds: `hu` or `rich`.
+        attributes: Number of attributes of the nodes of graphs; 0 if they have none or are not used.
     """
 
     encoder: str = "gin"
@@ -78,10 +79,19 @@ class Model:
     dropout: float = 0.0
     nodes: Nodes | None = None
     features: str = "hu"
+    attributes: int = 0
 
     def __post_init__(self) -> None:
         require_encoder(self.encoder)
         require_feature_set(self.features)
+        holds = self.attributes == 0 or (self.attributes > 0 and self.nodes is None and self.features == "hu")
+        require(
+            holds,
+            "number of attributes",
+            self.attributes,
+            "0; or more for whole graphs, without rich features",
+            hint=SETTINGS_HINT,
+        )
         require(
             self.encoder not in NODE_ENCODERS or self.nodes is not None,
             "encoder of molecules or whole graphs",

@@ -19,7 +19,7 @@ from graphkin.trainer.model.batch import Batch, Graphs, Part
 from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.model.encoders import ConvolutionalEncoder
 from graphkin.trainer.model.gcc import GccEncoder
-from graphkin.trainer.model.inputs import NodeFeatures, NodeInputs
+from graphkin.trainer.model.inputs import AttributeInputs, NodeFeatures, NodeInputs
 from graphkin.trainer.model.ranks import ALONE, Ranks
 from graphkin.trainer.pretraining.config import Model
 from graphkin.trainer.strategy import NODE_ENCODERS
@@ -191,7 +191,11 @@ def make_encoder(model: Model) -> Encoder:
         return GccEncoder(
             model.layers, model.width, model.dropout, NodeFeatures(**asdict(model.nodes), has_unit_rows=True)
         )
-    inputs = None if model.nodes is None else NodeInputs(model.width, **asdict(model.nodes))
+    inputs: nn.Module | None = None
+    if model.nodes is not None:
+        inputs = NodeInputs(model.width, **asdict(model.nodes))
+    elif model.attributes:
+        inputs = AttributeInputs(model.width, model.attributes)
     return ConvolutionalEncoder(model.encoder, model.layers, model.width, model.dropout, inputs, model.features)
 
 

@@ -122,6 +122,12 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
     help="Labeled graphs: a zip file or a folder in the layout of TUDataset.",
 )
 @option(
+    "--node-attributes",
+    is_flag=True,
+    panel="Data",
+    help="Also use the attributes and labels of nodes in --tu. Only with --checkpoint none.",
+)
+@option(
     "--edges",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -268,6 +274,7 @@ def finetune(
     task: str,
     file: Path | None,
     tu: Path | None,
+    node_attributes: bool,
     edges: Path | None,
     labels: Path | None,
     bins: int | None,
@@ -331,7 +338,13 @@ def finetune(
             given=f"--task {task}",
             hint="remove --bins, which turns the numbers of nodes into classes",
         )
-    for option_name, value in (("encoder", encoder), ("features", features)):
+    if node_attributes and tu is None:
+        raise InvalidInput("--node-attributes needs --task graphs", hint="remove --node-attributes")
+    for option_name, value in (
+        ("encoder", encoder),
+        ("features", features),
+        ("node-attributes", node_attributes or None),
+    ):
         if checkpoint != "none" and value is not None:
             raise InvalidInput(
                 f"--{option_name} needs --checkpoint none",
@@ -355,7 +368,9 @@ def finetune(
     finetune_options = replace(defaults, **{name: value for name, value in options.items() if value is not None})
     data: LabeledGraphs
     if tu is not None:
-        data = graphs = read_tu(tu)
+        data = graphs = read_tu(tu, node_attributes or start.model.attributes > 0)
+        if node_attributes:
+            start = InitialEncoder(replace(start.model, attributes=graphs.attributes))
         name: str | None = graphs.name
     elif edges is not None and labels is not None:
         nodes = read_nodes(edges, labels)

@@ -627,3 +627,30 @@ def test_split_is_checked_before_anything_is_read(graphkin: Any, tmp_path: Path)
         assert "column:NAME or time:NAME" in outcome.err
     outcome = graphkin("finetune", "--task", "graphs", "--tu", "x.zip", *options[2:], "--split", "random")
     assert (outcome.code, "do not fit --task graphs" in outcome.err) == (2, True)
+
+
+def test_node_attributes_are_used_again_with_the_saved_encoder(
+    graphkin: Any, write_tu: Callable[..., Path], shapes: Path, tmp_path: Path
+) -> None:
+    """The classes are the labels of the nodes. The checkpoint reads the attributes without the option."""
+    classes = [number // 2 % 2 for number in range(40)]
+    folder = write_tu(tmp_path / "NAMED", [nx.path_graph(4)] * 40, classes)
+    (folder / "NAMED_node_labels.txt").write_text("".join(f"{label}\n" * 4 for label in classes))
+    graphs = ("--task", "graphs", "--tu", folder, "--seeds", 0, "--epochs", 12, "--lr", 0.01)
+    scratch = ("--checkpoint", "none", "--node-attributes")
+    encoder = tmp_path / "encoder"
+    outcome = graphkin("finetune", *graphs, *scratch, "--save-encoder", encoder, "--output", tmp_path / "first.json")
+    assert outcome.code == 0, outcome.err
+    outcome = graphkin("finetune", *graphs, "--checkpoint", encoder, "--output", tmp_path / "second.json")
+    assert outcome.code == 0, outcome.err
+    documents = [json.loads((tmp_path / f"{name}.json").read_text()) for name in ("first", "second")]
+    assert [document["setting"]["model"]["attributes"] for document in documents] == [2, 2]
+    assert documents[0]["summary"]["accuracy"]["mean"] == 1
+    for options, message in (
+        ((*graphs, "--checkpoint", encoder, "--node-attributes"), "--node-attributes needs --checkpoint none"),
+        (("--csv", "x.csv", *scratch), "--node-attributes needs --task graphs"),
+        (("--task", "graphs", "--tu", shapes, *scratch), "no labels or attributes of nodes"),
+        (("--task", "graphs", "--tu", shapes, "--checkpoint", encoder), "no labels or attributes of nodes"),
+    ):
+        outcome = graphkin("finetune", *options, "--output", tmp_path / "no.json")
+        assert (outcome.code != 0, message in outcome.err) == (True, True), outcome.err

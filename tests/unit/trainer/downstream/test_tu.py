@@ -12,8 +12,13 @@ import torch
 from sklearn.metrics import accuracy_score, f1_score
 
 import graphkin.trainer.model.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
-from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
+from graphkin.protocol.errors import Conflict, Damaged, InvalidInput, NotFound
+from graphkin.trainer.downstream.finetune import FinetuneOptions, InitialEncoder, finetune
 from graphkin.trainer.downstream.tu import TuDataset, rc_f1, read_tu
+from graphkin.trainer.model.batch import Assembler, Shape
+from graphkin.trainer.model.inputs import AttributeInputs
+from graphkin.trainer.pretraining.config import Model
+from graphkin.trainer.pretraining.objective import make_encoder
 
 WriteTu = Callable[..., Path]
 
@@ -167,3 +172,86 @@ def test_edges_of_no_graph_at_all_are_none(folder: Path, tmp_path: Path) -> None
     dataset = read_tu(replaced(folder, tmp_path / "set", "A", ""))
     assert isinstance(dataset, TuDataset)
     assert dataset.corpus.edge_offsets.tolist() == [0] * 26
+
+
+@pytest.fixture
+def attributed(write_tu: WriteTu, tmp_path: Path) -> Path:
+    """40 paths of 4 to 8 nodes. The class is that of the first node's label; the second attribute is its double."""
+    classes = [number // 2 % 2 for number in range(40)]
+    sizes = [4 + number % 5 for number in range(40)]
+    folder = write_tu(tmp_path / "NAMED", [nx.path_graph(size) for size in sizes], classes)
+    labels = [2 * label if node == 0 else 1 for label, size in zip(classes, sizes, strict=True) for node in range(size)]
+    (folder / "NAMED_node_labels.txt").write_text("".join(f"{label}\n" for label in labels))
+    (folder / "NAMED_node_attributes.txt").write_text("".join(f"{n / 8}, {2.0 * x}\n" for n, x in enumerate(labels)))
+    return folder
+
+
+def test_node_attributes_are_those_that_pyg_reads(attributed: Path, tmp_path: Path) -> None:
+    """In a folder, in a zip file, and with one of the two files alone."""
+    from torch_geometric.io import read_tu_data
+
+    data, _, _ = read_tu_data(str(attributed), "NAMED")
+    dataset = read_tu(attributed, node_attributes=True)
+    assert (dataset.attributes, read_tu(attributed).attributes) == (5, 0)
+    np.testing.assert_array_equal(dataset.corpus.attributes, data.x)
+    archive = read_tu(zipped(attributed, tmp_path / "named.zip", "NAMED/"), node_attributes=True)
+    np.testing.assert_array_equal(archive.corpus.attributes, data.x)
+    (attributed / "NAMED_node_attributes.txt").unlink()
+    labels = read_tu(attributed, node_attributes=True)
+    np.testing.assert_array_equal(labels.corpus.attributes, data.x[:, 2:])
+    assert len({each.corpus.identity for each in (dataset, labels, read_tu(attributed))}) == 3
+
+
+def test_invalid_node_attributes_are_reported(attributed: Path, folder: Path) -> None:
+    with pytest.raises(NotFound, match="no labels or attributes of nodes"):
+        read_tu(folder, node_attributes=True)
+    file = attributed / "NAMED_node_attributes.txt"
+    content = file.read_text()
+    for faulty in (content[:-12], content.replace("0.125,", "nan,"), content.replace("0.125,", "x,"), content + "1\n"):
+        file.write_text(faulty)
+        with pytest.raises(Damaged, match="NAMED_node_attributes"):
+            read_tu(attributed, node_attributes=True)
+
+
+def test_attributes_follow_nodes_through_batches_and_normalize_by_training_data(attributed: Path) -> None:
+    """First vectors by hand: standardized by the batch's nodes, and one linear layer."""
+    corpus = read_tu(attributed, node_attributes=True).corpus
+    assert corpus.attributes is not None
+    assembler, ids = Assembler(corpus), np.array([7, 0, 31])
+    batch = assembler.batch(ids)
+    rows = np.concatenate([np.arange(corpus.atom_offsets[i], corpus.atom_offsets[i + 1]) for i in ids])
+    values = torch.from_numpy(corpus.attributes[rows])
+    assert torch.equal(batch.attributes, values)  # type: ignore[arg-type]
+    keep = torch.arange(batch.atoms) % 2 == 0
+    parts = (batch.first(1), batch.rest(1), batch.induced(keep))
+    expected_rows = (slice(0, parts[0].atoms), slice(parts[0].atoms, None), keep)
+    for part, at in zip(parts, expected_rows, strict=True):
+        assert torch.equal(part.attributes, values[at])  # type: ignore[arg-type, index]
+    inputs = AttributeInputs(3, 5)
+    standard = (values - values.mean(0)) / torch.sqrt(values.var(0, unbiased=False) + 1e-5)
+    expected = standard @ inputs.linear.weight.T + inputs.linear.bias
+    shape = Shape.holding(batch.atoms, len(batch.bond))
+    padded = assembler.padded_batch(torch.from_numpy(ids), shape, torch.tensor(0))
+    torch.testing.assert_close(inputs(batch), expected, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(inputs(padded)[: batch.atoms], expected, atol=1e-5, rtol=1e-4)
+
+
+def test_encoder_learns_classes_that_only_attributes_show(attributed: Path) -> None:
+    data = read_tu(attributed, node_attributes=True)
+    options = FinetuneOptions(epochs=15, learning_rate=1e-2, dropout=0.0, batch_size=16)
+    model = Model(layers=1, width=16, attributes=data.attributes)
+    accuracies = [
+        finetune(InitialEncoder(start), data, data.split(), options, seed=0).main.test[-1]
+        for start in (model, Model(layers=1, width=16))
+    ]
+    assert accuracies[0] == 1 > accuracies[1]
+
+
+def test_encoder_of_attributes_refuses_other_graphs(attributed: Path) -> None:
+    encoder = make_encoder(Model(layers=1, width=8, attributes=4)).eval()
+    for data, given in ((read_tu(attributed), "0 attributes"), (read_tu(attributed, node_attributes=True), "5 attr")):
+        with pytest.raises(Conflict, match="nodes have other attributes") as raised:
+            encoder(Assembler(data.corpus).batch(np.array([0, 1])))
+        assert given in str(raised.value.given)
+    with pytest.raises(InvalidInput, match="number of attributes"):
+        Model(attributes=3, features="rich")
