@@ -34,7 +34,7 @@ class NodeResults:
         steps: pre-training steps.
         epochs: fine-tuning epochs.
         seeds: seeds of pre-training.
-        data: nodes, classes and edges of the graph to be classified.
+        data: name, nodes, classes and edges of the graph to be classified, and the encoder.
         ingest: nodes, links and edges of the pre-training collection, and wall time only.
         pretraining: by (arm, seed).
         frozen: by (arm, seed), baselines with seed 0 only: scores of each fold.
@@ -62,17 +62,17 @@ class NodeResults:
 
 
 def report(results: NodeResults) -> str:
-    return "\n".join([*_scores(results), "", *_published(), "", *_times(results), ""])
+    return "\n".join([*_scores(results), "", *_published(results), *_times(results), ""])
 
 
 def _scores(results: NodeResults) -> Iterator[str]:
     seeds = count_of(len(results.seeds), "seed")
-    yield "## US-Airport"
+    yield f"## {results.data['name']}, {results.data['encoder']}"
     yield ""
     yield (
         f"{results.data['nodes']:,} nodes of {results.data['classes']} classes, {results.data['edges']:,} edges. "
         f"Accuracy (micro-F1) on {FOLDS} stratified folds, the same for all arms; {seeds} of pre-training, of "
-        f"{results.steps:,} steps each at batch 32, on {results.ingest['nodes']:,} nodes of other graphs; frozen, "
+        f"{results.steps:,} steps each at batch 32, on {results.ingest['nodes']:,} nodes of big graphs; frozen, "
         f"logistic regression, or {results.epochs} epochs of fine-tuning, of which the last counts. Mean ± standard "
         "deviation over the folds; differences ± standard error [95 % interval], corrected for overlapping training "
         "sets (Nadeau and Bengio, 2003), the spread of the seeds added where there are several. Bold: 0 is "
@@ -103,7 +103,9 @@ def _row(method: str, arm: str, scores: dict[str, Scores], collected: list[Diffe
     return f"| {' | '.join([*cells, f'{means[0]:.4f}'])} |"
 
 
-def _published() -> Iterator[str]:
+def _published(results: NodeResults) -> Iterator[str]:
+    if results.data["name"] != "usa-airports":
+        return
     yield "Published, micro-F1 on one split (T3):"
     yield ""
     yield "| row | US-Airport |"
@@ -112,6 +114,7 @@ def _published() -> Iterator[str]:
     for strategy in LEARNED_BY["node"]:
         rows |= published_scores("gin", strategy, "usa-airports")
     yield from (f"| {name} | {score} |" for name, score in rows.items())
+    yield ""
 
 
 def _times(results: NodeResults) -> Iterator[str]:

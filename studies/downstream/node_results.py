@@ -1,9 +1,9 @@
 """The gain from pre-training on nodes of an unseen graph (T3 of the paper): 10-fold stratified cross-validation.
 
     python -m studies.downstream.node_results [--steps 10000] [--epochs 100] [--seeds 0 1 2] [--work node-results]
-        [--graphs facebook github twitch_de twitch_fr]
+        [--graphs facebook github twitch_de twitch_fr] [--target usa-airports] [--encoder gin]
 
-Pre-training: GIN with 5 layers of width 64 and momentum contrast, at its published settings except the steps. Its items
+Pre-training: the encoder of --encoder and momentum contrast, at its published settings except the steps. Its items
 are the nodes of four graphs in one collection, made by `graphkin ingest nodes` with its default recipe and served over
 HTTP. The arms are GCC, whose positive is another subgraph of the same node, and HGC with first-order and with
 high-order positives. All take equally many steps from equal initial weights, and encode 64 subgraphs per step. The
@@ -13,12 +13,14 @@ The fourth encoder has the initial weights. For the frozen probe, its batch norm
 subgraphs that the others were pre-trained on. Two baselines have no encoder: the most frequent class of the training
 part, and logistic regression on a node's degree and its logarithm.
 
-Scores are accuracies on US-Airport, on folds that are the same for all arms. The frozen probe is logistic regression on
-standardized embeddings, with regularization chosen inside the training part. Fine-tuning uses the published settings,
-and its last epoch counts.
+Scores are accuracies on the nodes of --target, on folds that are the same for all arms. The frozen probe is logistic
+regression on standardized embeddings, with regularization chosen inside the training part. Fine-tuning uses the
+published settings, and its last epoch counts. GCC sees subgraphs by its random walks, and all other arms those of the
+collection's recipe, as in their pre-training. If the target is among --graphs, its nodes were seen in pre-training,
+without their labels. Runs with several targets share the pre-training in --work.
 
 Every finished part is a JSON file in --work, and pre-training has checkpoints, so a killed command continues where it
-stopped. The report is printed and saved as report.md in --work. Needs ../shared.
+stopped. The report is printed and saved in --work, in a file named after the target and the encoder. Needs ../shared.
 """
 
 import argparse
@@ -36,7 +38,8 @@ from numpy.typing import NDArray
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.cli import run as graphkin
-from graphkin.trainer.downstream.edge_list import read_edges
+from graphkin.library.subgraphs import subgraphs_of_recipe
+from graphkin.similarity.nodes.recipe import resolve_nodes
 from graphkin.trainer.downstream.embed import embed
 from graphkin.trainer.downstream.finetune import NODES, InitialEncoder, finetune
 from graphkin.trainer.downstream.frozen import class_scores
@@ -49,7 +52,8 @@ from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
-from graphkin.trainer.strategy import Strategy, Walks
+from graphkin.trainer.strategy import ENCODERS as BASE_ENCODERS
+from graphkin.trainer.strategy import NODE_ENCODERS, Strategy, Walks
 from studies.cells import Cell, Stopwatch, load_or_make
 from studies.downstream.calibration import calibrate
 from studies.downstream.node_report import ENCODERS, PRETRAINED, NodeResults, report
@@ -58,7 +62,12 @@ from studies.downstream.pretraining import run_pretraining
 GRAPHS = ("facebook", "github", "twitch_de", "twitch_fr")
 
 _DATA = Path(__file__).parents[3] / "shared" / "data" / "nodes"
-_AIRPORTS = _DATA / "usa-airports.edgelist"
+TARGETS = {
+    "usa-airports": ("usa-airports.edgelist", "labels-usa-airports.txt"),
+    "github": ("github_edges.csv.gz", "github_labels.csv.gz"),
+    "twitch_de": ("twitch_de_edges.csv.gz", "twitch_de_labels.csv.gz"),
+}
+"""Files of edges and labels of the graphs whose nodes are classified."""
 _COLLECTION = "nodes"
 _CALIBRATION = 512  # subgraphs
 _CHECKPOINT = 500  # steps
@@ -72,6 +81,12 @@ class Options:
     steps: int
     epochs: int
     graphs: tuple[str, ...]
+    target: str
+    encoder: str
+
+    @property
+    def model(self) -> Model:
+        return Model.from_kind("node", self.encoder)
 
     @property
     def store(self) -> Path:
@@ -86,8 +101,16 @@ class Options:
         return self._folder / "runs" / f"{arm}-{seed}"
 
     def cell(self, kind: str, *names: object) -> Path:
-        """Return the file of a finished part."""
+        """Return the file of a finished part of pre-training."""
         return self._folder / kind / f"{'-'.join(map(str, names))}.json"
+
+    def target_cell(self, kind: str, *names: object) -> Path:
+        """Return the file of a finished part of the classification."""
+        return self.cell(f"{self.target}/{kind}", *names)
+
+    @property
+    def report(self) -> Path:
+        return self.work / f"{self.target}-{self.encoder}.md"
 
     @property
     def _collected(self) -> Path:
@@ -95,12 +118,19 @@ class Options:
 
     @property
     def _folder(self) -> Path:
-        return self._collected / f"{self.steps}-steps"
+        return self._collected / f"{self.encoder}-{self.steps}-steps"
 
 
 @cache
-def airports() -> NodeDataset:
-    return select_classes(read_nodes(_AIRPORTS, _DATA / "labels-usa-airports.txt"), walked(Walks()))
+def dataset(target: str, is_walked: bool) -> NodeDataset:
+    """Return the labeled nodes with their subgraphs, by the walks of GCC or by the recipe of the collection."""
+    edges, labels = (_DATA / name for name in TARGETS[target])
+    rule = walked(Walks()) if is_walked else subgraphs_of_recipe(resolve_nodes())
+    return select_classes(read_nodes(edges, labels), rule)
+
+
+def dataset_of(options: Options, arm: str) -> NodeDataset:
+    return dataset(options.target, arm == "gcc")
 
 
 @contextmanager
@@ -130,7 +160,9 @@ def source_of(options: Options, config: PretrainConfig, url: str) -> ArrowSource
 
 
 def train_encoder(options: Options, strategy: Strategy, seed: int, url: Callable[[], str]) -> Cell:
-    config = PretrainConfig.from_strategy(strategy, kind="node", seed=seed, max_steps=options.steps)
+    config = PretrainConfig.from_strategy(
+        strategy, kind="node", model=options.model, seed=seed, max_steps=options.steps
+    )
     return run_pretraining(config, source_of(options, config, url()), options.run(strategy, seed), _CHECKPOINT)
 
 
@@ -139,8 +171,8 @@ def encoder(options: Options, arm: str, seed: int, url: Callable[[], str]) -> En
     if arm != "random":
         return load_encoder(options.run(arm, seed)).encoder
     torch.manual_seed(seed)
-    result = make_encoder(Model.from_kind("node"))
-    with source_of(options, PretrainConfig.from_strategy("gcc", kind="node"), url()) as source:
+    result = make_encoder(options.model)
+    with source_of(options, PretrainConfig.from_strategy("hgc-fo", kind="node"), url()) as source:
         corpus = source.corpus()
     sample = np.random.default_rng(0).choice(corpus.size, min(_CALIBRATION, corpus.size), replace=False)
     calibrate(result, corpus, np.sort(sample))
@@ -149,7 +181,7 @@ def encoder(options: Options, arm: str, seed: int, url: Callable[[], str]) -> En
 
 def score_frozen(options: Options, arm: str, seed: int, url: Callable[[], str]) -> Cell:
     """Return the scores on all folds."""
-    data, stopwatch = airports(), Stopwatch()
+    data, stopwatch = dataset_of(options, arm), Stopwatch()
     match arm:
         case "majority":
             scores = [
@@ -174,31 +206,34 @@ def _regression(data: NodeDataset, vectors: NDArray[np.floating[Any]]) -> list[f
 
 
 def run_finetuning(options: Options, arm: str, seed: int, fold: int) -> Cell:
-    data, stopwatch = airports(), Stopwatch()
-    start = (
-        InitialEncoder(Model.from_kind("node"))
-        if arm == "random"
-        else InitialEncoder.from_checkpoint(options.run(arm, seed))
-    )
-    run = finetune(start, data, data.splits()[fold], replace(NODES, epochs=options.epochs), seed)
+    data, stopwatch = dataset_of(options, arm), Stopwatch()
+    start = InitialEncoder(options.model) if arm == "random" else InitialEncoder.from_checkpoint(options.run(arm, seed))
+    settings = replace(NODES, epochs=options.epochs, pooling=start.pooling)
+    run = finetune(start, data, data.splits()[fold], settings, seed)
     return {"accuracy": run.main.score, "run": run.as_json(), **stopwatch.read()}
 
 
-def describe() -> Cell:
-    data = airports()
-    network, _ = read_edges(_AIRPORTS)
-    return {"nodes": data.corpus.size, "classes": data.outputs, "edges": len(network.indices) // 2}
+def describe(options: Options) -> Cell:
+    edges, labels = (_DATA / name for name in TARGETS[options.target])
+    nodes = read_nodes(edges, labels)
+    return {
+        "name": options.target,
+        "encoder": options.encoder,
+        "nodes": len(nodes.nodes),
+        "classes": len({*nodes.labels}),
+        "edges": len(nodes.network.indices) // 2,
+    }
 
 
 def measure(options: Options, seeds: Sequence[int]) -> NodeResults:
     """Measure everything, one seed after the other. Finished parts are only read."""
-    results = NodeResults(options.steps, options.epochs, [*seeds], data=describe())
+    results = NodeResults(options.steps, options.epochs, [*seeds], data=describe(options))
     options.work.mkdir(parents=True, exist_ok=True)
     results.ingest.update(load_or_make(options.ingest(), partial(ingest_collection, options)))
     with ExitStack() as stack:
         url = cache(lambda: stack.enter_context(serve(options)))
         for arm in ("majority", "degree"):
-            path = options.cell("frozen", arm)
+            path = options.target_cell("frozen", arm)
             results.frozen[arm, 0] = load_or_make(path, partial(score_frozen, options, arm, 0, url))
         for seed in seeds:
             for strategy in PRETRAINED:
@@ -206,11 +241,11 @@ def measure(options: Options, seeds: Sequence[int]) -> NodeResults:
                 make = partial(train_encoder, options, strategy, seed, url)
                 results.pretraining[strategy, seed] = load_or_make(path, make)
             for arm in ENCODERS:
-                path = options.cell("frozen", arm, seed)
+                path = options.target_cell("frozen", arm, seed)
                 results.frozen[arm, seed] = load_or_make(path, partial(score_frozen, options, arm, seed, url))
             for fold in range(FOLDS):
                 for arm in ENCODERS:
-                    path = options.cell(f"finetune-{options.epochs}", arm, seed, fold)
+                    path = options.target_cell(f"finetune-{options.epochs}", arm, seed, fold)
                     make = partial(run_finetuning, options, arm, seed, fold)
                     results.finetuning[arm, seed, fold] = load_or_make(path, make)
     return results
@@ -222,14 +257,22 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=NODES.epochs, help="of fine-tuning")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="of pre-training and fine-tuning")
     parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=GRAPHS, help="to pre-train on")
+    parser.add_argument("--target", choices=TARGETS, default="usa-airports", help="graph whose nodes are classified")
+    parser.add_argument("--encoder", choices=(*BASE_ENCODERS, *NODE_ENCODERS), default="gin", help="to pre-train")
     parser.add_argument("--work", type=Path, default=Path("node-results"))
     arguments = parser.parse_args()
     if not _DATA.is_dir():
         parser.error("../shared/data/nodes is missing: there is nothing to learn from")
-    text = report(
-        measure(Options(arguments.work, arguments.steps, arguments.epochs, tuple(arguments.graphs)), arguments.seeds)
+    options = Options(
+        arguments.work,
+        arguments.steps,
+        arguments.epochs,
+        tuple(arguments.graphs),
+        arguments.target,
+        arguments.encoder,
     )
-    (arguments.work / "report.md").write_text(text)
+    text = report(measure(options, arguments.seeds))
+    options.report.write_text(text)
     print(text)
 
 

@@ -16,9 +16,10 @@ def accuracy(arm: str, seed: int, fold: int) -> float:
     return base + 0.01 * ((fold * 7 + [*ARMS].index(arm) * 3 + seed) % 5)
 
 
-def results(seeds: Sequence[int]) -> NodeResults:
+def results(seeds: Sequence[int], name: str = "usa-airports") -> NodeResults:
     times = {"seconds": 60.0, "processor_seconds": 120.0}
-    synthetic = NodeResults(100, 5, [*seeds], data={"nodes": 1190, "classes": 4, "edges": 13_599})
+    data = {"name": name, "encoder": "gin-gcc", "nodes": 1190, "classes": 4, "edges": 13_599}
+    synthetic = NodeResults(100, 5, [*seeds], data=data)
     synthetic.ingest.update({"nodes": 76_219, "edges": 1_000_000, "links": 725_809, "seconds": 60.0})
     for arm in NULLS:
         synthetic.frozen[arm, 0] = {"scores": [accuracy(arm, 0, fold) for fold in FOLDS], **times}
@@ -65,4 +66,10 @@ def test_report_has_published_rows_and_times() -> None:
     assert row(text, "fine-tuning", "scratch")[2] == "20.0 (40.0)"
     assert row(text, "frozen", "degrees", place=-1)[2] == "1.0 (2.0)"
     assert row(text, "frozen", "HGC(FO)", place=-1)[2] == "2.0 (4.0)"
-    assert "76,219 nodes of other graphs" in text
+    assert "76,219 nodes of big graphs" in text
+
+
+def test_report_names_the_graph_and_has_published_rows_for_us_airport_alone() -> None:
+    text = report(results([0], "github"))
+    assert text.startswith("## github, gin-gcc\n")
+    assert "T3" not in text
