@@ -8,10 +8,11 @@ from graphkin.ingest.collect import Collector, open_collector
 from graphkin.ingest.items import OldItems
 from graphkin.ingest.notes import column_notes, report_notes
 from graphkin.ingest.options import IngestOptions
-from graphkin.ingest.progress import Clock, Progress, report_compilation
+from graphkin.ingest.progress import Clock, Progress, duration, report_compilation
 from graphkin.ingest.provenance import ingest_provenance
 from graphkin.ingest.reading import chunks, missing_names_note, open_sources, parse_sources, parser_pool
 from graphkin.ingest.reruns import save_report
+from graphkin.ingest.stability import measure_stability
 from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_kernels
 from graphkin.ingest.workspace import Workspace
@@ -19,10 +20,13 @@ from graphkin.ingest.writing import write_edges, write_items
 from graphkin.protocol.manifest import Manifest
 from graphkin.similarity.kind import Descriptors
 from graphkin.similarity.kinds import kind_of_recipe
+from graphkin.similarity.nodes.descriptors import NodeDescriptors
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Store
 
 __all__ = ["IngestOptions", "ingest"]
+
+_LONG = 60  # seconds of a join of nodes that is announced
 
 
 def ingest(
@@ -78,18 +82,35 @@ def ingest(
             clock.progress.note(missing_names_note(table.properties))
         with clock.stage("index"):
             draft.write_index(descriptors.index())
+        report_notes(clock.progress, _forecasts(descriptors, options.workers))
         with clock.stage("join", len(descriptors), kind.plural) as advance:
             collected = _collect(descriptors, recipe, options, workspace, advance)
         with clock.stage("cap"):
             blocks, dropped = collected.finish()
+        stability = None
+        if isinstance(descriptors, NodeDescriptors):
+            with clock.stage("stability"):
+                stability = measure_stability(descriptors, options.workers)
         with clock.stage("write"):
             tally = Tally(len(descriptors), recipe.threshold)
             write_edges(blocks, dropped, tally, draft)
         provenance = ingest_provenance(recipe, sources, table, descriptors, tally, dropped, clock)
+        provenance = provenance.model_copy(update={"stability": stability})
         manifest = draft.publish(provenance)
         workspace.remove()
         report_notes(clock.progress, column_notes(provenance))
         return save_report(store, collection, manifest, provenance, table.rejections)
+
+
+def _forecasts(descriptors: Descriptors, threads: int) -> list[str]:
+    """Return a sentence about the time of a join of nodes that takes long, because it grows with their square."""
+    if not isinstance(descriptors, NodeDescriptors) or not descriptors.compares_all:
+        return []
+    seconds = descriptors.join.seconds / threads
+    if seconds < _LONG:
+        return []
+    sentence = f"comparing all pairs of {len(descriptors):,} nodes takes some {duration(seconds)}"
+    return [f"{sentence}; --closeness 10 compares only subgraphs of similar size, and misses other pairs"]
 
 
 def _collect(

@@ -99,6 +99,26 @@ class Histogram(Frozen):
     counts: list[int]
 
 
+class Stability(Frozen):
+    """How many edges of a collection of nodes a change leaves, measured among `nodes` of the nodes.
+
+    `change` is "links": `share` is the share of the edges that remain without a random 2 % of the links. Or it is
+    "seed", for subgraphs by random walks: `share` is the number of edges that two seeds have in common, divided by the
+    number that at least one of them has.
+    """
+
+    change: Literal["links", "seed"]
+    share: float
+    nodes: int
+
+    @property
+    def text(self) -> str:
+        """The result as a sentence."""
+        change = "without 2 % of the links" if self.change == "links" else "with another seed of the walks"
+        measure = "of the edges remain" if self.change == "links" else "of the edges are the same"
+        return f"stability: {self.share:.0%} {measure} {change} (measured among {self.nodes:,} nodes)"
+
+
 MANY_FRAGMENTS = 8
 """Number of fragments above which reading is slower and needs more open files; `graphkin compact` merges them."""
 
@@ -138,6 +158,7 @@ class Provenance(Frozen):
     columns: dict[str, ColumnValues] = Field(default={})  # source columns; empty if not counted
     qualifiers: dict[str, str] = Field(default={})  # properties with censored numbers: the name of their sign column
     differing: DifferingValues = Field(default=DifferingValues())
+    stability: Stability | None = None  # of nodes that are compared by their subgraphs
     histograms: dict[Literal["degree", "similarity"], Histogram]
     times: dict[str, float]  # seconds per stage
 

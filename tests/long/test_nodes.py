@@ -1,4 +1,4 @@
-"""Ingest of the nodes of four big graphs: time, memory and known counts."""
+"""Ingest of the nodes of big graphs: time, memory, known counts, and what the edges say about classes."""
 
 import resource
 from pathlib import Path
@@ -11,6 +11,7 @@ from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.similarity.nodes.recipe import resolve_nodes
 from graphkin.similarity.verify import verify
 from graphkin.store import open_store
+from studies.node_similarity import measure
 
 pytestmark = pytest.mark.shared
 
@@ -39,3 +40,10 @@ def test_four_graphs_become_one_collection_in_time_and_memory(tmp_path: Path) ->
             assert verify(generation, 300) == []
     peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     assert peaks[0] + 2 * peaks[1] < 4 * 2**20
+
+
+def test_neighbors_of_airports_tell_the_class_better_than_the_degree() -> None:
+    result = measure(NODES, "usa-airports")
+    assert result.accuracy.mean() > result.degree.mean() > result.majority
+    assert result.same > result.permuted.max()
+    assert result.stability > 0.8

@@ -144,6 +144,8 @@ def _show_generation(
     _show_damage(_damage_fields(damage))
     click.echo(f"  {_count_text(manifest.counts)}")
     click.echo(f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g} ({manifest.pairs_text})")
+    if manifest.stability is not None:
+        click.echo(f"  {manifest.stability.text}")
     click.echo(f"  recipe {json.dumps(manifest.recipe)}")
     click.echo(f"  versions {json.dumps(manifest.versions)}")
     for text in column_notes(manifest):

@@ -76,8 +76,8 @@ class Structure:
         return cls(nodes, edges, loops=len(pairs) - len(non_loops), repeated=len(non_loops) - len(edges))
 
     @property
-    def text(self) -> str:
-        """The graph as JSON that `read` reads. Equal graphs have equal texts."""
+    def content(self) -> dict[str, Any]:
+        """The graph as the object that `read` reads from JSON."""
         content: dict[str, Any] = {"num_nodes": self.nodes, "edges": self.edges.tolist()}
         if self.labels is not None:
             content["labels"] = self.labels
@@ -85,7 +85,12 @@ class Structure:
             content["weights"] = self.weights
         if self.center is not None:
             content["centre"] = self.center
-        return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+        return content
+
+    @property
+    def text(self) -> str:
+        """The graph as JSON that `read` reads. Equal graphs have equal texts."""
+        return json.dumps(self.content, separators=(",", ":"), ensure_ascii=False)
 
 
 def _read_object(text: str) -> dict[str, Any]:

@@ -9,40 +9,55 @@ import pyarrow as pa
 
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.graphs.describer import read_structure
+from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.nodes.network import Network
 from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.nodes.subgraphs import node_subgraphs
 from graphkin.store.identity import content_digest
-from graphkin.store.records import Int64
+from graphkin.store.records import Int32, Int64
 
 _KEY_FIELDS = {"schema_version", "labels", "weights", "iterations", "tie_seed"}
+
+
+def node_structures(
+    network: Network, recipe: NodeRecipe, starts: Int32 | None = None
+) -> Iterator[tuple[int, Structure]]:
+    """Yield nodes of a network, and the subgraph around each one, with the labels and weights that the recipe compares.
+
+    Args:
+        network: The network.
+        recipe: The recipe of the nodes.
+        starts: (n,) nodes whose subgraphs are returned, by default all nodes of the network.
+    """
+    log_degrees = _log_degrees(network)
+    for block in node_subgraphs(network, recipe, starts):
+        attributes = {"labels": log_degrees[block.nodes], "weights": block.weights}
+        compared = {name: attributes[name] for name in recipe.compared_attributes}
+        for row, start in enumerate(block.starts.tolist()):
+            nodes = slice(block.node_offsets[row], block.node_offsets[row + 1])
+            edges = block.edges[block.edge_offsets[row] : block.edge_offsets[row + 1]].astype(np.int64)
+            values = {name: column[nodes].tolist() for name, column in compared.items()}
+            yield start, Structure(int(nodes.stop - nodes.start), edges, center=0, **values)
 
 
 def node_texts(network: Network, recipe: NodeRecipe) -> Iterator[str]:
     """Yield the record of each node of a network as JSON text.
 
     A record names the network by its digest, and holds the number of the node, its neighbors, the number of edges that
-    were dropped at the node, and the subgraph around it, with the labels and weights that the recipe compares.
+    were dropped at the node, and the subgraph around it.
     """
-    indptr, indices, log_degrees = network.links.indptr, network.links.indices, _log_degrees(network)
-    for block in node_subgraphs(network, recipe):
-        attributes = {"labels": log_degrees[block.nodes], "weights": block.weights}
-        compared = {name: attributes[name] for name in recipe.compared_attributes}
-        for row, node in enumerate(block.starts.tolist()):
-            nodes = slice(block.node_offsets[row], block.node_offsets[row + 1])
-            record = {
-                "graph": network.digest,
-                "node": node,
-                "neighbors": indices[indptr[node] : indptr[node + 1]].tolist(),
-                "self_loops": int(network.loops[node]),
-                "repeated_edges": int(network.repeated[node]),
-                "num_nodes": int(nodes.stop - nodes.start),
-                "edges": block.edges[block.edge_offsets[row] : block.edge_offsets[row + 1]].tolist(),
-                **{name: values[nodes].tolist() for name, values in compared.items()},
-                "centre": 0,
-            }
-            yield json.dumps(record, separators=(",", ":"))
+    indptr, indices = network.links.indptr, network.links.indices
+    for node, structure in node_structures(network, recipe):
+        record = {
+            "graph": network.digest,
+            "node": node,
+            "neighbors": indices[indptr[node] : indptr[node + 1]].tolist(),
+            "self_loops": int(network.loops[node]),
+            "repeated_edges": int(network.repeated[node]),
+            **structure.content,
+        }
+        yield json.dumps(record, separators=(",", ":"))
 
 
 def _log_degrees(network: Network) -> Int64:

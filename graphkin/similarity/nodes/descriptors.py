@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Conflict
 from graphkin.similarity.columns import list_arrays
 from graphkin.similarity.graphs.descriptors import GraphDescriptors
-from graphkin.similarity.graphs.join import similar_pairs
+from graphkin.similarity.graphs.join import SubtreeJoin
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Content
 from graphkin.similarity.nodes.proximity import nearby_pairs
@@ -75,9 +75,19 @@ class NodeDescriptors(GraphDescriptors):
     def pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         if self.recipe.kernel == "proximity":
             return self._nearby_pairs(first_task, threads, advance)
-        if self.recipe.candidates == "exact" and self.recipe.closeness == 0:
-            return similar_pairs(self.features, self.recipe.threshold, first_task, threads, advance)
+        if self.compares_all:
+            return self.join.pairs(first_task, threads, advance)
         return super().pairs(first_task, threads, advance)
+
+    @property
+    def compares_all(self) -> bool:
+        """Whether all pairs of subgraphs are compared."""
+        return self.recipe.kernel == "wl" and self.recipe.candidates == "exact" and self.recipe.closeness == 0
+
+    @cached_property
+    def join(self) -> SubtreeJoin:
+        """The join of all nodes, for the kernel "wl" without a size limit."""
+        return SubtreeJoin(self.features, self.recipe.threshold)
 
     def _nearby_pairs(self, first_task: int, threads: int, advance: Advance) -> Iterator[Pairs]:
         tasks = [range(len(self))[start : start + _SOURCES] for start in range(0, len(self), _SOURCES)]

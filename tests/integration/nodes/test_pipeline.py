@@ -11,9 +11,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from graphkin.ingest import pipeline
 from graphkin.ingest.pipeline import IngestOptions, ingest
+from graphkin.ingest.progress import Progress
 from graphkin.protocol.errors import Conflict, InvalidInput
-from graphkin.similarity.kinds import kind_named, kind_of
+from graphkin.similarity.kinds import kind_of
+from graphkin.similarity.nodes.kind import NodeKind
 from graphkin.similarity.nodes.recipe import resolve_nodes
 from graphkin.similarity.recall import measure_recall
 from graphkin.similarity.verify import verify
@@ -273,7 +276,25 @@ def test_a_recipe_of_version_1_is_read_as_walks_without_weights() -> None:
     stored = {"schema_version": 1, "candidates": "exact", "ties": "hash", "tie_seed": 0, "threshold": 0.0, "top_k": 70,
               "labels": "degree", "iterations": 3, "closeness": 10, "kernel": "wl", "restart": 0.8, "walks": "paper",
               "max_nodes": 256, "seed": 5, "radius": 2}  # fmt: skip
-    recipe = kind_named("node").recipe(stored)
+    recipe = NodeKind().recipe(stored)
     expected = {**stored, "schema_version": 2, "subgraph": "walks", "weights": "none"}
     assert expected.items() <= recipe.model_dump().items()
     assert not recipe.compared_attributes
+
+
+def test_long_join_is_announced(store: Store, write: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    class Notes(Progress):
+        def __init__(self) -> None:
+            self.texts: list[str] = []
+
+        def note(self, text: str) -> None:
+            self.texts.append(text)
+
+    path, options = write(KARATE), IngestOptions(workers=1)
+    short, long, matched = Notes(), Notes(), Notes()
+    ingest(store, "short", [path], resolve_nodes(), options, short)
+    monkeypatch.setattr(pipeline, "_LONG", 0)
+    ingest(store, "long", [path], resolve_nodes(), options, long)
+    ingest(store, "matched", [path], resolve_nodes(closeness=10), options, matched)
+    assert [text.partition(" takes some ")[0] for text in long.texts] == ["comparing all pairs of 34 nodes"]
+    assert short.texts == matched.texts == []

@@ -1892,6 +1892,8 @@ export interface components {
              *     }
              */
             differing?: components["schemas"]["DifferingValues"];
+            /** @description How many edges between nodes a small change of the network leaves; null for other kinds. */
+            stability?: components["schemas"]["Stability"] | null;
             /**
              * Histograms
              * @description Histograms of the degrees of items and of the similarities of edges.
@@ -2636,6 +2638,35 @@ export interface components {
              * @example 0.72
              */
             similarity: number;
+        };
+        /**
+         * Stability
+         * @description How many edges of a collection of nodes a change leaves, measured among `nodes` of the nodes.
+         *
+         *     `change` is "links": `share` is the share of the edges that remain without a random 2 % of the links. Or it is
+         *     "seed", for subgraphs by random walks: `share` is the number of edges that two seeds have in common, divided by the
+         *     number that at least one of them has.
+         */
+        Stability: {
+            /**
+             * Change
+             * @description The change: 2 % of the links are left out, or the random walks get another seed.
+             * @example links
+             * @enum {string}
+             */
+            change: "links" | "seed";
+            /**
+             * Share
+             * @description Share of the edges that remain, or that two seeds have in common.
+             * @example 0.91
+             */
+            share: number;
+            /**
+             * Nodes
+             * @description Number of nodes among which the edges were compared.
+             * @example 5000
+             */
+            nodes: number;
         };
         /**
          * Step
