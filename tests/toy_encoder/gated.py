@@ -18,7 +18,7 @@ class GatedEncoder(Encoder):
     def __init__(self, model: Model) -> None:
         super().__init__()
         self.width = model.width
-        self.inputs = AtomInputs(model.width)
+        self.inputs = AtomInputs(model.width, model.features)
         self.layers = nn.ModuleList(nn.Linear(2 * model.width, model.width) for _ in range(model.layers))
         self.norms = nn.ModuleList(BatchNorm(model.width) for _ in range(model.layers))
         self.dropout = nn.Dropout(model.dropout)

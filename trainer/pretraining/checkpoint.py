@@ -17,7 +17,7 @@ import shutil
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from torch import Tensor
 
 from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.model.weights import load_tensors, save_tensors
-from graphkin.trainer.pretraining.config import REMOVED_SETTINGS, PretrainConfig
+from graphkin.trainer.pretraining.config import REMOVED_SETTINGS, Model, PretrainConfig
 
 _FORMAT = 1
 _MODEL, _OPTIMIZER, _STATE, _RUN = "model.safetensors", "optimizer.safetensors", "state.json", "run.json"
@@ -260,8 +260,12 @@ def _with_defaults(run: dict[str, Any]) -> dict[str, Any]:
     Removed settings keep their value if a run with it cannot continue.
     """
     try:
+        if "model" in run:  # the run is a fine-tuned encoder
+            run = {**run, "model": json.loads(json.dumps(asdict(Model.from_json(run["model"]))))}
+        if run["config"] is None:  # it was not pre-trained
+            return run
         config = PretrainConfig.from_json(run["config"]).as_json()
-    except (InvalidInput, LookupError, TypeError):  # the run has no options of pre-training
+    except (InvalidInput, LookupError, TypeError):
         return run
     removed = {
         name: value

@@ -1,5 +1,6 @@
 """Runs on disk: what is whole, what is refused."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 
 from graphkin.protocol.errors import Damaged, InvalidInput, NotFound
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run, newest_checkpoint, read_model, read_run
+from graphkin.trainer.pretraining.config import Model
 
 OPTIONS = {"config": {"epochs": 3, "betas": (0.9, 0.999)}, "generation": {"id": "abc"}}
 
@@ -116,3 +118,13 @@ def test_folders_without_a_run(tmp_path: Path) -> None:
             read_run(tmp_path / "run")
     with pytest.raises(NotFound, match="no training run"):
         read_run(tmp_path / "run" / "run.json")
+
+
+def test_folder_of_a_finetuned_encoder_is_opened_again_without_new_options(tmp_path: Path) -> None:
+    """Options of the model that did not exist have their defaults, and any other value is another option."""
+    model = asdict(Model("gcn", layers=2, width=8))
+    old = {name: value for name, value in model.items() if name not in ("features", "attributes")}
+    Run(tmp_path, {"config": None, "model": old, "finetuned": {}}, resume=False)
+    Run(tmp_path, {"config": None, "model": model, "finetuned": {}}, resume=True)
+    with pytest.raises(InvalidInput, match=r"other options: model\.features"):
+        Run(tmp_path, {"config": None, "model": {**model, "features": "rich"}, "finetuned": {}}, resume=True)
