@@ -304,7 +304,11 @@ def table(document: Document) -> str:
     """
     setting, summary = document["setting"], document["summary"]
     metrics = setting["metrics"]
-    training = f"after {setting['pretraining']['strategy']}" if setting["pretraining"] else "without pre-training"
+    if setting["pretraining"]:
+        training = f"after {setting['pretraining']['strategy']}"
+    else:
+        is_imported = setting["weights_sha256"] is not None and "finetuned" not in setting
+        training = "with imported weights" if is_imported else "without pre-training"
     training += "".join(f", fine-tuned on {name}" for name in _previous_datasets(setting))
     if setting.get("frozen"):
         training += ", as it is"

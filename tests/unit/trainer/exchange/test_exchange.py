@@ -275,5 +275,9 @@ def test_commands_write_what_embed_reads(
     for name in ("run", "again"):
         assert run_command(["embed", "--checkpoint", name, "--input", "m.smi", "--output", f"{name}.npy"]) == 0
     assert np.array_equal(np.load("run.npy"), np.load("again.npy"))
+    Path("mine.csv").write_text("smiles,toxic\n" + "".join(f"C1{'C' * (n + 2)}1,{n % 2}\n" for n in range(40)))
+    finetune = "finetune --csv mine.csv --targets toxic --checkpoint imported --epochs 1 --seeds 0 --output r.json"
+    assert run_command(finetune.split()) == 0
+    assert "SAGE with imported weights, seeds 0" in capsys.readouterr().out
     assert run_command(["weights", "import", "--format", "hugging-face", "--input", "model", "--output", "again"]) == 2
     assert "this folder is not empty" in capsys.readouterr().err
