@@ -32,6 +32,7 @@ _COMMANDS = {
     "fetch": ("Train", "fetch"),
     "pretrain": ("Train", "pretrain"),
     "finetune": ("Train", "finetune"),
+    "predict": ("Train", "predict"),
     "embed": ("Train", "embed"),
     "weights": ("Train", "weights"),
     "serve": ("Serve", "serve"),

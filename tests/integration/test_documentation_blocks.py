@@ -74,6 +74,7 @@ PAGES = [
     Page("docs/reference/client.md"),
     Page("docs/tutorials/neo4j.md", ("docker_compose",)),
     Page("docs/tutorials/page.md"),
+    Page("docs/tutorials/predict.md"),
     Page("docs/tutorials/pretrain.md"),
     Page(
         "docs/how-to/train.md",

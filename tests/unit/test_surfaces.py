@@ -99,7 +99,7 @@ OTHERS = {
     "commands": {
         *("ingest", "append", "remove", "compact", "delete", "prune"),
         *("load", "backup", "restore", "recall", "verify", "doctor", "serve", "keys", "demo"),
-        *("pretrain", "finetune", "embed", "weights"),
+        *("pretrain", "finetune", "predict", "embed", "weights"),
     },
     "routes": {
         *("", "/reports", "/reports/{report}.svg"),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 import torch
 import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.labeled_molecules import LabeledMolecules
 from graphkin.trainer.downstream.molecules import MoleculeFile, Rejection, read_molecules
 from graphkin.trainer.downstream.partition import Partition
+from graphkin.trainer.downstream.readout import Readout
 from graphkin.trainer.downstream.roc import is_scorable, roc_auc
 from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.features.corpus import Corpus
@@ -65,6 +67,15 @@ class Dataset(LabeledMolecules):
     @property
     def outputs(self) -> int:
         return len(self.tasks)
+
+    @property
+    def readout(self) -> Readout:
+        return Readout("labels", self.tasks)
+
+    @property
+    def measured(self) -> dict[str, pa.Array]:
+        columns = zip(self.tasks, self.labels.T, strict=True)
+        return {name: pa.array(column, mask=column == MISSING) for name, column in columns}
 
     def require_scorable(self, split: Split) -> None:
         if len(split.train) < 2:

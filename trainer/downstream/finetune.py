@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from graphkin.protocol.errors import require
@@ -20,6 +21,7 @@ from graphkin.trainer.downstream.embed import batches
 from graphkin.trainer.downstream.labeled import LabeledGraphs
 from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.errors import Diverged
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.model.batch import Assembler, Batch
 from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.model.pooling import POOLINGS, Pooling, pool
@@ -192,6 +194,7 @@ class FinetuneRun:
         curves: Scores by the name of the metric, for all `LabeledGraphs.metrics`.
         seconds: Duration in seconds.
         checkpoint: The encoder after the best epoch; None if the encoder was not trained.
+        head: State of the head after the best epoch; None if the encoder was not trained.
     """
 
     seed: int
@@ -199,12 +202,20 @@ class FinetuneRun:
     curves: dict[str, Curve]
     seconds: float
     checkpoint: Checkpoint | None = field(default=None, compare=False, repr=False)
+    head: Mapping[str, Tensor] | None = field(default=None, compare=False, repr=False)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all fields but the checkpoint as plain values."""
-        values = asdict(replace(self, checkpoint=None))
-        del values["checkpoint"]
+        """Return all fields but the weights as plain values."""
+        values = asdict(replace(self, checkpoint=None, head=None))
+        del values["checkpoint"], values["head"]
         return values
+
+    @property
+    def weights(self) -> dict[str, Tensor] | None:
+        """State of the `Classifier` after the best epoch; None if the encoder was not trained."""
+        if self.checkpoint is None or self.head is None:
+            return None
+        return {**self.checkpoint.model, **{f"head.{name}": value for name, value in self.head.items()}}
 
     @property
     def main(self) -> Curve:
@@ -243,7 +254,7 @@ def finetune(
     start_time = perf_counter()
     loss = []
     curves = {metric: Curve([], [], data.lower_is_better) for metric in data.metrics}
-    finetuner, checkpoint = _Finetuner(start, data, options, seed, device), None
+    finetuner, checkpoint, head = _Finetuner(start, data, options, seed, device), None, None
     for epoch in range(options.epochs):
         loss.append(finetuner.epoch(epoch, split.train))
         for curve, test in zip(curves.values(), finetuner.scores(split.test), strict=True):
@@ -252,9 +263,26 @@ def finetune(
             for curve, valid in zip(curves.values(), finetuner.scores(split.valid), strict=True):
                 curve.valid.append(valid)
         if next(iter(curves.values())).best_epoch == epoch + 1:
-            checkpoint = finetuner.checkpoint(epoch + 1, split.train)
+            checkpoint, head = finetuner.checkpoint(epoch + 1, split.train), finetuner.head()
         advance(1)
-    return FinetuneRun(seed, loss, curves, perf_counter() - start_time, checkpoint)
+    return FinetuneRun(seed, loss, curves, perf_counter() - start_time, checkpoint, head)
+
+
+def compute_logits(
+    classifier: Classifier, assembler: Assembler, corpus: Corpus, rows: Rows | None = None
+) -> NDArray[np.float32]:
+    """Return the outputs of a classifier in evaluation mode, (n, outputs).
+
+    Args:
+        classifier: The classifier.
+        assembler: Makes batches of the graphs, on the device of the classifier.
+        corpus: The graphs, at least one.
+        rows: (n,) Rows of the graphs to encode; None for all.
+    """
+    classifier.eval()
+    with torch.no_grad():
+        logits = torch.cat([classifier(assembler.batch(part)) for part in batches(corpus, rows)])
+    return logits.cpu().numpy()
 
 
 class _Finetuner:
@@ -292,6 +320,10 @@ class _Finetuner:
         steps = len(self._batches(rows))
         return encoder_checkpoint(self._classifier.encoder, epochs * steps, steps)
 
+    def head(self) -> dict[str, Tensor]:
+        """Return a copy of the head's current weights."""
+        return {name: value.detach().cpu().clone() for name, value in self._classifier.head.state_dict().items()}
+
     def _batches(self, rows: Rows) -> list[Rows]:
         parts = np.split(rows, range(self._options.batch_size, len(rows), self._options.batch_size))
         return [part for part in parts if len(part) > 1]
@@ -309,12 +341,9 @@ class _Finetuner:
         self._optimizer.step()
         return loss.detach()
 
-    @torch.no_grad()
     def scores(self, rows: Rows) -> tuple[float, ...]:
         """Return the score of the rows for each of `LabeledGraphs.metrics`."""
-        self._classifier.eval()
-        parts = batches(self._data.corpus, rows)
-        logits = torch.cat([self._classifier(self._assembler.batch(part)) for part in parts]).cpu().numpy()
+        logits = compute_logits(self._classifier, self._assembler, self._data.corpus, rows)
         if not np.isfinite(logits).all():
             raise self._diverged("a prediction is not finite")
         return self._data.scores(logits, rows)

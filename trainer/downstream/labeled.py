@@ -8,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pyarrow as pa
 import torch
 import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.readout import Readout
 from graphkin.trainer.downstream.split import Rows, Split
 from graphkin.trainer.features.corpus import Corpus
 
@@ -39,6 +41,16 @@ class LabeledGraphs(ABC):
     @abstractmethod
     def outputs(self) -> int:
         """Number of logits per graph."""
+
+    @property
+    @abstractmethod
+    def readout(self) -> Readout:
+        """The meaning of the logits."""
+
+    @property
+    @abstractmethod
+    def measured(self) -> dict[str, pa.Array]:
+        """The labels or values of all graphs by target, (N,); null if missing."""
 
     @abstractmethod
     def split(self) -> Split:
@@ -95,9 +107,24 @@ class ClassifiedGraphs(LabeledGraphs):
 
     Attributes:
         labels: (N,) int64. Index of the class of each graph.
+        classes: Classes in the order of their indices.
     """
 
     labels: NDArray[np.int64]
+    classes: tuple[int | str, ...]
+
+    @property
+    def outputs(self) -> int:
+        return len(self.classes)
+
+    @property
+    def readout(self) -> Readout:
+        return Readout("classes", ("class",), tuple(map(str, self.classes)))
+
+    @property
+    def measured(self) -> dict[str, pa.Array]:
+        names = pa.array(self.readout.classes, pa.string())
+        return {target: names.take(pa.array(self.labels)) for target in self.readout.targets}
 
     def loss(self, logits: Tensor, rows: Rows) -> Tensor:
         """Return the mean cross-entropy."""
@@ -130,6 +157,16 @@ class MeasuredGraphs(LabeledGraphs):
     @abstractmethod
     def scale(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and standard deviation of each task, (T,), in the training part."""
+
+    @property
+    def readout(self) -> Readout:
+        mean, deviation = self.scale
+        return Readout("values", self.tasks, mean=tuple(mean.tolist()), deviation=tuple(deviation.tolist()))
+
+    @property
+    def measured(self) -> dict[str, pa.Array]:
+        columns = zip(self.tasks, self.values.T, strict=True)
+        return {name: pa.array(column, mask=np.isnan(column)) for name, column in columns}
 
     @property
     def outputs(self) -> int:

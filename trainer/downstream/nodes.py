@@ -125,10 +125,6 @@ class NodeDataset(ClassifiedGraphs):
     noun: ClassVar[str] = "nodes"
     metrics: ClassVar[tuple[str, ...]] = ("accuracy",)
 
-    @property
-    def outputs(self) -> int:
-        return len(self.classes)
-
     def split(self) -> Split:
         return self.splits()[0]
 

@@ -19,6 +19,7 @@ from graphkin.trainer.downstream.finetune import FinetuneOptions, FinetuneRun, I
 from graphkin.trainer.downstream.frozen import evaluate_frozen
 from graphkin.trainer.downstream.labeled import LabeledGraphs
 from graphkin.trainer.downstream.published_scores import published_scores
+from graphkin.trainer.downstream.saved_model import ModelFolder
 from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.downstream.tuning import SPACE, Values, tune
 from graphkin.trainer.encoder_registry import package_record
@@ -47,6 +48,8 @@ class Study:
         is_frozen: Whether the encoder stays as it is. If so, `evaluate_frozen` is used in place of `finetune`.
         output: Folder for the fine-tuned encoder after its best epoch, to be read by `load_encoder`; None to discard
             it. The study must consist of a single run.
+        model_folder: Folder for encoder and head after the best epoch; None to discard them. The study must consist of
+            a single run.
     """
 
     data: LabeledGraphs
@@ -57,12 +60,13 @@ class Study:
     device: str = "cpu"
     is_frozen: bool = False
     output: Path | None = None
+    model_folder: ModelFolder | None = None
 
     def run(self, seeds: Sequence[int], path: Path, stage: Stage) -> Document:
         """Fine-tune once for each seed on each split, and write a document with all results after each run.
 
         If `path` holds a document of the same study, made with the same library versions and number of threads, its
-        trials and runs are reused. A run is repeated if its encoder has to be saved and was not. Any other content of
+        trials and runs are reused. A run is repeated if its weights have to be saved and were not. Any other content of
         `path` is replaced. Tuning uses the first seed.
 
         The document has these keys:
@@ -82,7 +86,7 @@ class Study:
             stage: Progress bar of the tuning, and of each run.
 
         Raises:
-            InvalidInput: There are no seeds, `path` cannot be written, there is not exactly one encoder to save, or its
+            InvalidInput: There are no seeds, `path` cannot be written, there is not exactly one model to save, or its
                 folder holds something else.
             GraphkinError: The errors of `finetune`, `evaluate_frozen` and `tune`.
         """
@@ -94,7 +98,9 @@ class Study:
         for split in splits:
             self.data.require_scorable(split)
         self._require_tunable(splits[0])
-        saved_run = None if self.output is None else self._open_saved_run(self.output, splits, seeds)
+        training = self._training(splits, seeds)
+        saved_run = None if self.output is None else Run(self.output, training, resume=True)
+        model_folder = None if self.model_folder is None or self.model_folder.holds(training) else self.model_folder
         document = self._load_or_create(path, self._setting(splits, seeds[0]))
         train = evaluate_frozen if self.is_frozen else finetune
 
@@ -115,13 +121,16 @@ class Study:
                 )
         document["options"] = options.as_json()
         results, document["runs"] = {_run_key(run): run for run in document["runs"]}, []
+        has_unsaved_weights = model_folder is not None or (
+            saved_run is not None and newest_checkpoint(saved_run.folder) is None
+        )
         has_folds, epochs = len(splits) > 1, 1 if self.is_frozen else options.epochs
         for seed, fold in product(seeds, range(len(splits))):
-            checkpoint = None
-            if (seed, fold) not in results or (saved_run is not None and newest_checkpoint(saved_run.folder) is None):
+            result = None
+            if (seed, fold) not in results or has_unsaved_weights:
                 with stage(f"seed {seed}, fold {fold}" if has_folds else f"seed {seed}", epochs, "epochs") as advance:
                     result = run_once(options, seed, advance, fold)
-                run, checkpoint = _run_document(result), result.checkpoint
+                run = _run_document(result)
                 results[seed, fold] = {"fold": fold, **run} if has_folds else run
             document["runs"].append(results[seed, fold])
             document["summary"] = _summary(document["runs"], self.data.metrics)
@@ -129,31 +138,35 @@ class Study:
                 first_fold_runs = [run for run in document["runs"] if run["fold"] == 0]
                 document["first_fold"] = _summary(first_fold_runs, self.data.metrics)
             _write(document, path)
-            if saved_run is not None and checkpoint is not None:
+            if saved_run is not None and result is not None and result.checkpoint is not None:
                 with saved_run.claimed():
-                    saved_run.save(checkpoint)
+                    saved_run.save(result.checkpoint)
+            if model_folder is not None and result is not None and result.weights is not None:
+                model_folder.save(self.start.model, options.pooling, result.weights, splits[fold].train, training)
         return document
 
-    def _open_saved_run(self, folder: Path, splits: Sequence[Split], seeds: Sequence[int]) -> Run:
-        """Return the run in which the encoder is saved. Its options are everything that the encoder depends on."""
+    def _training(self, splits: Sequence[Split], seeds: Sequence[int]) -> Document:
+        """Return everything that saved weights depend on, or nothing if no weights are saved.
+
+        Raises:
+            InvalidInput: There is not exactly one model to save.
+        """
+        if self.output is None and self.model_folder is None:
+            return {}
         if self.is_frozen or len(splits) * len(seeds) > 1:
             raise InvalidInput(
-                "one encoder cannot be saved from these runs",
+                "one model cannot be saved from these runs",
                 given="an encoder that is not trained"
                 if self.is_frozen
                 else f"{len(seeds)} seeds on {len(splits)} splits",
                 expected="one run that trains the encoder: one seed, of molecules or graphs",
-                hint="use --seeds 1 with --save-encoder, without --frozen",
+                hint="use --seeds 0 with --save-model or --save-encoder, without --frozen",
             )
         setting = self._setting(splits, seeds[0])
         config, model, previous = setting.pop("pretraining"), setting.pop("model"), setting.pop("finetuned", None)
         setting.pop("package", None)
         finetuning = {**setting, "seed": seeds[0], "before": previous}
-        return Run(
-            folder,
-            {"config": config, "model": model, "finetuned": finetuning, **package_record(model["encoder"])},
-            resume=True,
-        )
+        return {"config": config, "model": model, "finetuned": finetuning, **package_record(model["encoder"])}
 
     def _require_tunable(self, split: Split) -> None:
         if self.trials and (self.is_frozen or not len(split.valid)):

@@ -59,10 +59,6 @@ class TuDataset(ClassifiedGraphs):
     metrics: ClassVar[tuple[str, ...]] = ("accuracy", "rc_f1")
 
     @property
-    def outputs(self) -> int:
-        return len(self.classes)
-
-    @property
     def attributes(self) -> int:
         """The number of attributes of a node."""
         return 0 if self.corpus.attributes is None else self.corpus.attributes.shape[1]

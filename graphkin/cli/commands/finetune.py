@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graphkin.trainer.downstream.labeled import LabeledGraphs
     from graphkin.trainer.downstream.molecules import MoleculeFile
     from graphkin.trainer.downstream.partition import Partition
+    from graphkin.trainer.downstream.saved_model import ModelFolder
 
 _DATASETS = ("bace", "bbbp", "clintox", "esol", "freesolv", "hiv", "lipo", "sider", "tox21", "toxcast")
 _EXAMPLES = [
@@ -43,6 +44,10 @@ _EXAMPLES = [
             "graphkin finetune --csv chembl.csv.gz --targets all --checkpoint runs/context --seeds 0 "
             "--save-encoder runs/supervised --output chembl.json"
         ),
+    ),
+    (
+        "Keep the model for predictions",
+        "graphkin finetune --csv mine.csv --targets toxic --checkpoint none --save-model model --output mine.json",
     ),
     (
         "Classify graphs",
@@ -218,7 +223,7 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
 @option(
     "--seeds",
     metavar="N,N",
-    show_default="0,1,2; nodes: 0",
+    show_default="0,1,2; with --save-model or nodes: 0",
     callback=_seeds,
     panel="Training",
     help="Random seeds, with one run each (nodes: ten runs each).",
@@ -262,6 +267,14 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
     help="Folder for the fine-tuned encoder, for --checkpoint. Needs one seed, and molecules or graphs.",
 )
 @option(
+    "--save-model",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    panel="Output",
+    help="New folder for the fine-tuned model and its training molecules, for `graphkin predict`. Needs one seed, and "
+    "molecules.",
+)
+@option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
@@ -291,6 +304,7 @@ def finetune(
     trials: int,
     device: str,
     save_encoder: Path | None,
+    save_model: Path | None,
     output: Path,
     as_json: bool,
     **options: Any,
@@ -314,8 +328,9 @@ def finetune(
     Nodes are classified by the subgraphs around them, ten times with different tenths as test, stratified by class.
     The score is the accuracy after the last epoch, or the RMSE and MAE of predicted values.
 
-    --save-encoder keeps the encoder of the epoch whose score counts. It can be fine-tuned again, or used by
-    `graphkin embed`.
+    --save-model keeps the encoder and the head of the epoch whose score counts, for `graphkin predict`. With several
+    scores, it is the epoch of the first one. --save-encoder keeps the encoder of the same epoch. It can be fine-tuned
+    again, or used by `graphkin embed`.
     """
     is_regression = task == "regression"
     data_kind = ("molecules" if edges is None else "nodes") if is_regression else task
@@ -384,8 +399,9 @@ def finetune(
             _read_molecules(file, dataset, smiles_column, targets, is_regression, rule, start.model.features),
             dataset,
         )
-    study = Study(data, name, start, finetune_options, trials, device, frozen, save_encoder)
-    run_seeds = seeds or ([0] if data_kind == "nodes" else [0, 1, 2])
+    model_folder = None if save_model is None else _model_folder(save_model, data)
+    study = Study(data, name, start, finetune_options, trials, device, frozen, save_encoder, model_folder)
+    run_seeds = seeds or ([0] if data_kind == "nodes" or save_model is not None else [0, 1, 2])
     document = study.run(run_seeds, output, progress().stage)
     if as_json:
         print_json(document)
@@ -451,3 +467,19 @@ def _split(molecules: "MoleculeFile", rule: str) -> "Partition | None":
     if rule == "cluster":
         return Partition(rule, group_split(cluster_molecules(molecules.smiles).tolist()))
     return read_partition(molecules, rule)
+
+
+def _model_folder(path: Path, data: "LabeledGraphs") -> "ModelFolder":
+    """Return the folder for a model of these data, with the evidence for its predictions."""
+    from graphkin.library.evidence import FINGERPRINT, training_items
+    from graphkin.trainer.downstream.labeled_molecules import LabeledMolecules
+    from graphkin.trainer.downstream.saved_model import ModelFolder
+
+    if not isinstance(data, LabeledMolecules):
+        raise InvalidInput(
+            "--save-model needs molecules",
+            given=data.noun,
+            expected="--csv with labeled molecules",
+            hint="leave --save-model out, or use --save-encoder",
+        )
+    return ModelFolder(path, data.noun, data.readout, FINGERPRINT, training_items(data.smiles, data.measured))

@@ -292,7 +292,7 @@ def test_supervised_pretraining_alone(graphkin: Any, file: Path, shapes: Path, t
     ("data_options", "message"),
     [
         ((), "given: 3 seeds on 1 splits\n  expected: one run that trains the encoder: one seed"),
-        (("--seeds", "0,1"), "one encoder cannot be saved"),
+        (("--seeds", "0,1"), "one model cannot be saved"),
         (("--seeds", 0, "--save-encoder", "run"), "this folder holds a pre-training run"),
         (("--seeds", 0, "--save-encoder", "else"), "holds other files"),
     ],
