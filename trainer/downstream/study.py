@@ -27,7 +27,14 @@ from graphkin.trainer.pretraining.checkpoint import Run, newest_checkpoint
 from graphkin.trainer.pretraining.pretrained import weights_sha256
 
 _FORMAT = 2
-_TITLES = {"auc": "ROC-AUC", "accuracy": "accuracy", "rc_f1": "rc_f1", "rmse": "RMSE", "mae": "MAE"}
+_TITLES = {
+    "auc": "ROC-AUC",
+    "accuracy": "accuracy",
+    "macro_f1": "macro-F1",
+    "rc_f1": "rc_f1",
+    "rmse": "RMSE",
+    "mae": "MAE",
+}
 
 Document = dict[str, Any]
 Stage = Callable[[str, int, str], AbstractContextManager[Callable[[int], object]]]

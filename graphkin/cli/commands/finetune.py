@@ -35,6 +35,10 @@ _EXAMPLES = [
         "graphkin finetune --csv mine.csv --targets logS --checkpoint runs/hgc --output solubility.json",
     ),
     (
+        "Predict one of several classes",
+        "graphkin finetune --task classes --csv mine.csv --targets color --checkpoint runs/hgc --output color.json",
+    ),
+    (
         "Keep clusters of similar molecules in one part",
         "graphkin finetune --csv mine.csv --targets logS --checkpoint none --split cluster --output solubility.json",
     ),
@@ -103,10 +107,11 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
 @command(examples=_EXAMPLES)
 @option(
     "--task",
-    type=click.Choice(("molecules", "regression", "graphs", "nodes")),
+    type=click.Choice(("molecules", "classes", "regression", "graphs", "nodes")),
     default="molecules",
     panel="Data",
-    help="molecules: classify molecules; graphs: classify the graphs of --tu; nodes: classify the nodes of --edges; "
+    help="molecules: classify molecules by columns of 0 and 1; classes: classify molecules by a column of class names; "
+    "graphs: classify the graphs of --tu; nodes: classify the nodes of --edges; "
     "regression: predict values of molecules or nodes, which is automatic if --targets holds numbers other than 0 and "
     "1, or --labels numbers that are not all whole.",
 )
@@ -319,7 +324,8 @@ def finetune(
     a column that holds train, valid or test.
 
     Classification is scored by ROC-AUC, averaged over the targets that have both classes in the part. Regression is
-    scored by RMSE and MAE in the units of the values, averaged over the targets.
+    scored by RMSE and MAE in the units of the values, averaged over the targets. --task classes is scored by accuracy
+    and macro-F1.
 
     Graphs are split 9:1 into training and test, and the training graphs 8:1 into training and validation, stratified by
     class. The score is the accuracy. For molecules and graphs, the test score is that of the epoch with the best
@@ -333,7 +339,7 @@ def finetune(
     again, or used by `graphkin embed`.
     """
     is_regression = task == "regression"
-    data_kind = ("molecules" if edges is None else "nodes") if is_regression else task
+    data_kind = ("molecules" if edges is None else "nodes") if is_regression else task.replace("classes", "molecules")
     _require_data(
         data_kind,
         molecules=(file, dataset, smiles_column, targets, rule if rule != "scaffold" else None),
@@ -396,7 +402,7 @@ def finetune(
     else:
         assert file is not None
         data, name = (
-            _read_molecules(file, dataset, smiles_column, targets, is_regression, rule, start.model.features),
+            _read_molecules(file, dataset, smiles_column, targets, task, rule, start.model.features),
             dataset,
         )
     model_folder = None if save_model is None else _model_folder(save_model, data)
@@ -432,25 +438,29 @@ def _read_molecules(
     dataset: str | None,
     smiles_column: str | None,
     targets: Sequence[str] | None,
-    regression: bool,
+    task: str,
     rule: str,
     features: str,
 ) -> "LabeledGraphs":
     """Return molecules with labels for classification, or with measured values for regression.
 
-    They have measured values if `regression` is set, if those of the dataset are measured, or if the targets hold
-    numbers other than 0 and 1.
+    They have classes if the task is `classes`. They have measured values if it is `regression`, if those of the
+    dataset are measured, or if the targets hold numbers other than 0 and 1.
     """
     from graphkin.trainer.downstream.dataset import CLASSIFICATION_TARGETS, holds_labels, select_labels
     from graphkin.trainer.downstream.measurements import REGRESSION_TARGETS, holds_numbers, select_measurements
+    from graphkin.trainer.downstream.molecule_classes import select_class
     from graphkin.trainer.downstream.molecules import read_molecules
 
     dataset_columns = {**CLASSIFICATION_TARGETS, **REGRESSION_TARGETS}
     columns = dataset_columns[dataset] if targets is None and dataset is not None else targets or None
     molecules = read_molecules(file, smiles_column, os.cpu_count() or 1, features)
+    partition = _split(molecules, rule)
+    if task == "classes":
+        return select_class(molecules, columns, partition)
+    regression = task == "regression"
     if not regression and columns is not None and not all(holds_labels(molecules, name) for name in columns):
         regression = all(holds_numbers(molecules, name) for name in columns)
-    partition = _split(molecules, rule)
     if regression:
         return select_measurements(molecules, columns, partition)
     return select_labels(molecules, columns, partition)

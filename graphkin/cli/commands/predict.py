@@ -115,8 +115,9 @@ def predict(
     """Predict the properties of molecules with a fine-tuned model.
 
     The file has one row for each record of the input, in the same order. Its columns are row (from 0), name, smiles,
-    error, and the predictions: probability_TARGET is the probability of class 1, and predicted_TARGET a value in the
-    units of the training data. A record that cannot be read has its reason in error, and no prediction.
+    error, and the predictions. probability_TARGET is the probability of class 1. predicted_TARGET is a value in the
+    units of the training data, or the most probable class, and then probability_CLASS is the probability of each
+    class. A record that cannot be read has its reason in error, and no prediction.
 
     nearest_1_similarity, nearest_1_smiles and nearest_1_measured_TARGET describe the most similar molecule that the
     model was trained on: the Tanimoto similarity of the Morgan fingerprints, the molecule, and its measured value. A

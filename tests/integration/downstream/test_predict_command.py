@@ -17,7 +17,7 @@ import pytest
 from rdkit import Chem, DataStructs
 from rdkit.Chem.Descriptors import MolWt
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
-from sklearn.metrics import mean_absolute_error, roc_auc_score, root_mean_squared_error
+from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error, roc_auc_score, root_mean_squared_error
 
 from graphkin.cli import run
 from graphkin.trainer.pretraining.checkpoint import Run
@@ -124,6 +124,46 @@ def test_values_have_the_errors_that_finetune_printed(
     epoch = scores["rmse"]["best_epoch"]
     assert root_mean_squared_error(truth, predictions) == pytest.approx(document["summary"]["rmse"]["mean"], rel=1e-6)
     assert mean_absolute_error(truth, predictions) == pytest.approx(scores["mae"]["test"][epoch - 1], rel=1e-6)
+
+
+def test_classes_have_the_scores_that_finetune_printed(
+    table: Path, rows: list[dict[str, Any]], checkpoint: Path, predict: Any, graphkin: Any, tmp_path: Path
+) -> None:
+    names = [
+        "" if row % 7 == 3 else ["small", "medium", "large"][int(each["weight"]) // 100 % 3]
+        for row, each in enumerate(rows)
+    ]
+    labeled = tmp_path / "classes.csv"
+    with labeled.open("w", newline="") as text:
+        writer = csv.writer(text)
+        writer.writerow(["smiles", "size", "part"])
+        writer.writerows((each["smiles"], name, each["part"]) for each, name in zip(rows, names, strict=True))
+    options = ("--task", "classes", "--csv", labeled, "--targets", "size", "--split", "column:part", "--epochs", 4)
+    outputs = ("--save-model", tmp_path / "model", "--output", tmp_path / "results.json")
+    outcome = graphkin("finetune", *options, "--checkpoint", checkpoint, *outputs)
+    assert outcome.code == 0, outcome.err
+    assert "| accuracy | macro-F1 |" in outcome.out
+    document = json.loads((tmp_path / "results.json").read_text())
+    assert document["setting"]["classes"] == ["large", "medium", "small"]
+    assert document["setting"]["split"]["train"] == sum(map(bool, names[:TRAINING]))
+    result = predict(tmp_path / "model", labeled)
+    probabilities = np.array([result[f"probability_{name}"] for name in ("large", "medium", "small")])
+    np.testing.assert_allclose(probabilities.sum(0), 1)
+    assert result["predicted_size"] == [["large", "medium", "small"][each] for each in probabilities.argmax(0)]
+    test = [row for row in range(100, TOTAL) if names[row]]
+    truth, predicted = [names[row] for row in test], [result["predicted_size"][row] for row in test]
+    scores = document["runs"][0]["scores"]
+    assert accuracy_score(truth, predicted) == pytest.approx(document["summary"]["accuracy"]["mean"])
+    epoch = scores["accuracy"]["best_epoch"]
+    assert f1_score(truth, predicted, average="macro") == pytest.approx(scores["macro_f1"]["test"][epoch - 1])
+    measured = {row["smiles"]: name or None for row, name in zip(rows, names, strict=True)}
+    assert all(
+        measured[text] == value
+        for text, value in zip(result["nearest_1_smiles"], result["nearest_1_measured_size"], strict=True)
+    )
+    for targets in ("size,part", "all"):
+        outcome = graphkin("finetune", *options[:4], "--targets", targets, "--checkpoint", checkpoint, *outputs[2:])
+        assert (outcome.code, "needs one column of class names" in outcome.err) == (2, True)
 
 
 def nearest(training: list[str], query: str, limit: int) -> list[tuple[float, int]]:
