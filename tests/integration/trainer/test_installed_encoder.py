@@ -168,7 +168,9 @@ def test_fine_tuning_sets_dropout_and_takes_the_readout(run: Path, corpus: Corpu
     torch.testing.assert_close(classifier(batch), classifier.head(classifier.encoder.graphs(batch)))
 
 
-def test_commands_pretrain_embed_and_finetune(graphkin: Any, gated: str, nci_smiles: list[str], tmp_path: Path) -> None:
+def test_commands_pretrain_embed_finetune_and_predict(
+    graphkin: Any, gated: str, nci_smiles: list[str], tmp_path: Path
+) -> None:
     smiles = nci_smiles[:SIZE]
     draws = Sampling.from_strategy("hgc-fo", batch_size=8)
     (tmp_path / "data").mkdir()
@@ -191,11 +193,16 @@ def test_commands_pretrain_embed_and_finetune(graphkin: Any, gated: str, nci_smi
         )
     labels = ("--csv", tmp_path / "labels.csv", "--targets", "nitrogen", "--epochs", 1, "--seeds", "0")
     for start in (("--checkpoint", tmp_path / "run"), ("--checkpoint", "none", "--encoder", gated)):
-        output = tmp_path / f"{start[1] == 'none'}.json"
-        outcome = graphkin("finetune", *labels, *start, "--output", output)
+        output, model = tmp_path / f"{start[1] == 'none'}.json", tmp_path / f"model-{start[1] == 'none'}"
+        outcome = graphkin("finetune", *labels, *start, "--save-model", model, "--output", output)
         assert outcome.code == 0, outcome.err
         document = json.loads(output.read_text())
         assert (document["options"]["pooling"], document["setting"]["package"]["version"]) == ("readout", "1.0")
+        predictions = tmp_path / "predictions.csv"
+        predict = ("--input", tmp_path / "smiles.smi", "--model", model, "--output", predictions)
+        outcome = graphkin("predict", *predict)
+        assert outcome.code == 0, outcome.err
+        assert len(predictions.read_text().splitlines()) == SIZE + 1
     outcome = graphkin("pretrain", *train, "--encoder", "gatde", "--output", tmp_path / "other")
     assert (outcome.code, "did you mean gated?" in outcome.err) == (2, True)
 
