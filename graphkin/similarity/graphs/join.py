@@ -20,8 +20,8 @@ Int16: TypeAlias = NDArray[np.int16]
 _ROWS_PER_TASK = 256
 _PAIRS_PER_TASK = 1 << 24  # at most, which bounds the memory of a task
 _COMMON = 8  # a subtree in more than one of so many graphs is common: its counts are stored for all graphs
-_SECONDS_PER_PRODUCT = (3e-9, 1e-10)  # benchmarks/node_join.py, for products from the index and in dense columns
-_SECONDS_PER_PAIR = 2e-9
+_SECONDS_PER_PRODUCT = (3e-9, 2e-10)  # benchmarks/node_join.py, for products from the index and in dense columns
+_SECONDS_PER_PAIR = 3e-9
 _SLACK = 1 - 1e-9  # more than the rounding error of a similarity
 
 
