@@ -288,7 +288,8 @@ def test_long_join_is_announced(store: Store, write: Callable[..., str], monkeyp
             self.texts: list[str] = []
 
         def note(self, text: str) -> None:
-            self.texts.append(text)
+            if text.startswith("comparing"):  # a first run on this machine also announces that it compiles
+                self.texts.append(text)
 
     path, options = write(KARATE), IngestOptions(workers=1)
     short, long, matched = Notes(), Notes(), Notes()
