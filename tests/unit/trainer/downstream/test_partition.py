@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,7 +76,9 @@ def test_oldest_molecules_are_for_training_and_the_newest_for_the_test(read: Rea
     dated = [cell.replace("2020", "2020-01-01") if "-0" in "".join(cells) else cell for cell in cells]
     split = read_partition(read(dated), "time:key").split
     assert [len(part) for part in split] == [8, 1, 1]
-    keys = {row: np.datetime64(cell[:19]) if "-0" in cell else float(cell) for row, cell in enumerate(dated)}
+    keys: dict[int, Any] = {
+        row: np.datetime64(cell[:19]) if "-0" in cell else float(cell) for row, cell in enumerate(dated)
+    }
     if len(cells[4]) > 20:
         keys[4] -= np.timedelta64(2, "h")
     order = sorted(keys, key=lambda row: keys[row])  # a stable sort
