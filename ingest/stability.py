@@ -1,4 +1,4 @@
-"""The stability of the edges between nodes: how many of them a small change of the network, or another seed, leaves."""
+"""The stability of the edges between nodes: how many remain with fewer links, or with another seed."""
 
 from dataclasses import replace
 from typing import Literal
@@ -23,13 +23,13 @@ LOST_LINKS = 0.02
 
 
 def measure_stability(descriptors: NodeDescriptors, threads: int) -> Stability | None:
-    """Measure how many edges a change leaves.
+    """Measure how many edges remain after a change.
 
-    Subgraphs by PageRank are computed again without a random 2 % of the links. Subgraphs by random walks, which differ
-    between seeds more than that, are computed with this seed and the next one.
+    Subgraphs by PageRank are computed again without a random 2 % of the links. Subgraphs by random walks are computed
+    with this seed and the next one, because they differ more between seeds than the lost links would change them.
 
-    In a collection of more than `SAMPLE` nodes, the edges are those among a random sample of the nodes, of which each
-    keeps its share of `top_k` neighbors.
+    In a collection of more than `SAMPLE` nodes, the edges are those among a random sample of the nodes. Each node of
+    the sample keeps `top_k` neighbors times the share of the sample in all nodes, rounded, and at least one.
 
     Args:
         descriptors: Descriptors of the nodes.
@@ -63,7 +63,7 @@ def measure_stability(descriptors: NodeDescriptors, threads: int) -> Stability |
 
 
 def _edges(descriptors: NodeDescriptors, network: Network, sample: Int32, threads: int) -> set[int]:
-    """Return the edges among some nodes of a network, as numbers."""
+    """Return the edges among the n nodes of a sample. The edge of positions i and j is the number i · n + j."""
     recipe = descriptors.recipe
     structures = [structure for _, structure in node_structures(network, recipe, sample)]
     part = NodeDescriptors(

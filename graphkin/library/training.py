@@ -63,7 +63,7 @@ def open_stored(
 
 
 class StoredTables:
-    """The tables of an open generation. They equal those of `client.Collection`."""
+    """`feed.tables.Tables` of an open generation. The tables equal those of `client.Collection`."""
 
     def __init__(self, generation: Generation) -> None:
         self.name = generation.collection

@@ -1,7 +1,7 @@
 """Augmented views of graphs: dropped nodes or edges, and subgraphs (GraphCL: You et al., 2020).
 
-A random number depends only on the key, the graph, the turn and the decision it is for. A view is therefore the same
-whatever else is in its batch.
+A random number depends only on the key, the graph, the turn (see `turns`) and the decision for which it is used. A
+view therefore does not depend on the rest of its batch.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ LENGTH, RESTART = 64, 0.8
 """Steps of a walk, and the probability per step of returning to its start (method.md E5)."""
 
 START_DECISION, CHOICE_DECISION, RESTART_DECISION, OPERATION_DECISION = range(4)
-"""The decision that a random number is for."""
+"""The decisions for which random numbers are used."""
 SPLITMIX = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 """The increment and the two multipliers of SplitMix64."""
 _WEYL, _MIX_1, _MIX_2 = map(np.uint64, SPLITMIX)
@@ -216,16 +216,16 @@ class _Graphs:
         copies = np.arange(len(self.sizes))
         return self.first + (self._uniforms(START_DECISION, copies) * self.sizes).astype(np.int64)
 
-    def _neighbor(self, atoms: Rows, luck: NDArray[np.float64]) -> Rows:
-        """Return a uniformly chosen neighbor of each atom, by `luck` in [0, 1). No atom is isolated."""
-        return self.tail[self.first_edge[atoms] + (luck * self.degree[atoms]).astype(np.int64)]
+    def _neighbor(self, atoms: Rows, choice: NDArray[np.float64]) -> Rows:
+        """Return a uniformly chosen neighbor of each atom, by `choice` in [0, 1). No atom is isolated."""
+        return self.tail[self.first_edge[atoms] + (choice * self.degree[atoms]).astype(np.int64)]
 
     def _uniforms(self, purpose: int, copies: Rows, *decision: Rows | int) -> NDArray[np.float64]:
         return _uniforms(self._stream[copies], purpose, *decision)
 
 
 def random_state(key: tuple[int, ...]) -> np.uint64:
-    """Return the generator state that a key gives."""
+    """Return the generator state of a key."""
     return np.uint64(np.random.SeedSequence(key).generate_state(1, np.uint64)[0])
 
 
@@ -235,7 +235,12 @@ def _stream(ids: NDArray[Any], turns: NDArray[Any], key: tuple[int, ...]) -> NDA
 
 
 def _uniforms(stream: NDArray[np.uint64], *decision: Rows | int) -> NDArray[np.float64]:
-    """Return numbers in [0, 1) with 53 random bits, from each view's state and the decision they are for."""
+    """Return numbers in [0, 1) with 53 random bits.
+
+    Args:
+        stream: Generator state of each view.
+        decision: Integers that identify the decision for which a number is used, broadcast with `stream`.
+    """
     words = stream
     for part in decision:
         words = _mix(words ^ np.asarray(part, np.uint64))

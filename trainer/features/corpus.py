@@ -24,7 +24,7 @@ class Corpus:
     """N graphs with A atoms and E directed edges. Every bond is two edges, one each way, with equal features.
 
     Attributes:
-        identity: What the graphs are: the generation's id.
+        identity: Id of the generation, or other text that identifies the graphs.
         atom_offsets: (N + 1,) Graph i has the atoms atom_offsets[i] to atom_offsets[i + 1] - 1.
         edge_offsets: (N + 1,) Graph i has the edges edge_offsets[i] to edge_offsets[i + 1] - 1.
         atom_type: (A,) uint8. Z - 1 in 0..117, 118 for Z = 0, 119 for nodes without attributes.
@@ -33,8 +33,10 @@ class Corpus:
         source: (E,) The atom that an edge leaves, counted from its graph's first atom. Edges are sorted by graph, then
             by the atom they enter, then by source.
         bond: (E,) uint8. 3 * type (0..3) + direction (0..2).
-        eigenvectors: (A, K) float32, from `eigenvectors.laplacian_eigenvectors`; None unless graphs surround a node.
-        centre: (N,) The node that a graph surrounds, counted from its first node; None unless graphs surround a node.
+        eigenvectors: (A, K) float32, from `eigenvectors.laplacian_eigenvectors`; None unless the graphs are
+            subgraphs around a node.
+        centre: (N,) The center of each graph, counted from its first node; None unless the graphs are subgraphs around
+            a node.
         atom_details: (A,) Codes of `feature_sets.Details`; None for features that have none.
         bond_details: (E,) Codes of `feature_sets.Details`; None for features that have none.
         attributes: (A, K) float32. Attributes of nodes; None if they have none or are not used.
@@ -98,7 +100,7 @@ class Corpus:
 
     @property
     def is_centered(self) -> bool:
-        """Return whether the graphs are subgraphs around a node."""
+        """Whether the graphs are subgraphs around a node."""
         return self.eigenvectors is not None or self.centre is not None
 
     @property
@@ -144,7 +146,7 @@ class Corpus:
         """Build a corpus from undirected bonds, each listed once, without loops.
 
         Args:
-            identity: What the graphs are.
+            identity: As in `Corpus`.
             atom_counts: (N,) Atoms of each graph.
             bond_counts: (N,) Bonds of each graph.
             atoms: (A, 2) Type and chirality; or (A, 3) with the code of the details.
@@ -181,7 +183,7 @@ class Corpus:
         All atoms are (119, 0) and all bonds have code 0.
 
         Args:
-            identity: What the graphs are.
+            identity: As in `Corpus`.
             nodes: (N,) Nodes of each graph.
             edge_counts: (N,) Edges of each graph.
             edges: (sum of edge_counts, 2) Ends of each edge, listed once, counted from the graph's first node.

@@ -64,14 +64,14 @@ FEATURE_SETS: Mapping[str, FeatureSet] = {
 """Sets of features by name."""
 
 MAX_CHARGE = 5
-"""Charges are clamped to this range, and stored from 0 on."""
+"""Formal charges are clamped to ±MAX_CHARGE, and stored as charge + MAX_CHARGE."""
 
 
 def require_feature_set(name: str) -> None:
     """Check that a set of features has this name.
 
     Raises:
-        InvalidInput: There is none.
+        InvalidInput: No set has this name.
     """
     if name not in FEATURE_SETS:
         raise InvalidInput(

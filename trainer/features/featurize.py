@@ -1,4 +1,4 @@
-"""Molecules to features, as Hu et al. (2020) define them. The only module here that needs RDKit."""
+"""Molecules to features, as Hu et al. (2020) define them. No other module of `features` needs RDKit."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -16,9 +16,9 @@ from graphkin.trainer.features.feature_sets import FEATURE_SETS, MAX_CHARGE, Det
 _BLOCK = 4096  # molecules handed to a process at a time
 
 TYPE_CODES = {Chem.BondType.SINGLE: 0, Chem.BondType.DOUBLE: 1, Chem.BondType.TRIPLE: 2, Chem.BondType.AROMATIC: 3}
-"""The type of a bond, by what RDKit calls it."""
+"""Codes of the types of bonds, by RDKit's name."""
 DIRECTION_CODES = {Chem.BondDir.NONE: 0, Chem.BondDir.ENDUPRIGHT: 1, Chem.BondDir.ENDDOWNRIGHT: 2}
-"""Its direction."""
+"""Codes of the directions of bonds, by RDKit's name."""
 _MAX_CHIRALITY = 2
 
 
@@ -48,7 +48,7 @@ def featurize_readable(
 ) -> tuple[Corpus, NDArray[np.int64]]:
     """Return the features of the readable molecules and their ascending rows in `smiles`.
 
-    `labels[rows]` are the labels of these molecules. The features are those of `featurize`.
+    The rows select the labels of the readable molecules. The features are those of `featurize`.
     """
     starts = range(0, len(smiles), _BLOCK)
     blocks = [smiles[start : start + _BLOCK] for start in starts] or [[]]

@@ -25,7 +25,7 @@ class Structures(NamedTuple):
         nodes: (N,) Nodes of each graph.
         edge_counts: (N,) Edges of each graph.
         edges: (E, 2) Ends of each edge, listed once, counted from its graph's first node.
-        centre: (N,) The node that each graph surrounds; None unless graphs surround a node.
+        centre: (N,) The center of each graph; None unless the graphs are subgraphs around a node.
     """
 
     nodes: NDArray[np.int64]

@@ -44,8 +44,8 @@ def visit_nodes(
 
     The start node comes first, and at most `max_nodes` nodes are kept. A walk ends before a step with probability
     `restart`; otherwise it steps to a uniformly chosen neighbor. Walks start until they have made
-    max(fewest, round(degree · e / (e - 1) / restart)) visits together, where the last one is cut off (GCC; method.md C,
-    AP_NF, and its corrections). With the unit `walks`, that is the number of walks. An isolated node has no walks.
+    max(fewest, round(degree · e / (e - 1) / restart)) visits together, and the last walk is cut off at that number
+    (GCC; method.md C). With the unit `walks`, this is the number of walks instead. An isolated node has no walks.
     """
     nodes, degree = nodes.astype(np.int64), network.degree[nodes]
     amounts = np.maximum(walks.fewest, np.rint(degree * (e / (e - 1)) / walks.restart).astype(np.int64))

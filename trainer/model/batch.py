@@ -27,7 +27,10 @@ class Shape(NamedTuple):
 
     @classmethod
     def holding(cls, atoms: int, edges: int) -> Self:
-        """Return the smallest shape for batches of this many atoms and edges, of which an octave has 8 in each size."""
+        """Return a shape with room for this many atoms and edges, and for padding.
+
+        Both numbers are rounded up to one of 8 sizes per power of two, so that few different shapes occur.
+        """
         return cls(_padded(atoms), _padded(edges))
 
 
@@ -38,7 +41,7 @@ def _padded(count: int) -> int:
 
 
 class Padding(NamedTuple):
-    """Rows of a padded tensor that are atoms.
+    """Rows of a padded tensor that are atoms, and not padding.
 
     Attributes:
         is_atom: (N,) bool.
@@ -69,8 +72,8 @@ class Batch:
         atom_ends: (B,) Ends of the graphs' atoms, on the host, so that sizes need no transfer from the device. Empty if
             padded, because the host does not know them.
         edge_ends: (B,) Ends of the graphs' edges, on the host. Empty if padded.
-        eigenvectors: (N, K) float32; None unless graphs surround a node.
-        centre: (N,) bool. Whether an atom is the node that its graph surrounds; None unless graphs surround a node.
+        eigenvectors: (N, K) float32; None unless the graphs are subgraphs around a node.
+        centre: (N,) bool. Whether an atom is the center of its graph; None unless graphs are subgraphs around a node.
         padding: The atoms of the B graphs; None if the batch is not padded.
         atom_details: (N,) int64. Codes of `feature_sets.Details`; None for features that have none.
         bond_details: (E,) int64. Codes of `feature_sets.Details`; None for features that have none.
@@ -216,13 +219,13 @@ class Batch:
 
 
 def compaction(mask: Tensor) -> Tensor:
-    """Return the places of rows, (N,), in an order that has the rows of `mask`, (N,) bool, before the others."""
+    """Return the place of each row, (N,), in an order that has the rows of `mask`, (N,) bool, before the others."""
     before = mask.cumsum(0) - mask.long()
     return torch.where(mask, before, mask.sum() + _range(mask) - before)
 
 
 def inverse(permutation: Tensor) -> Tensor:
-    """Return the row at each place, (N,), for the place of each row."""
+    """Return the row at each place, (N,), from the place of each row: the inverse of a permutation."""
     return torch.empty_like(permutation).scatter_(0, permutation, _range(permutation))
 
 
@@ -249,10 +252,10 @@ class Graphs(ABC):
 
 
 class PaddedGraphs(Graphs):
-    """Graphs whose padded batches the device assembles alone.
+    """Source of graphs whose padded batches are assembled on the device, without the host.
 
     Attributes:
-        sizes: (N, 2) int64. Atoms and directed edges of each item, on the host. A batch of items has no more.
+        sizes: (N, 2) int64. Largest numbers of atoms and directed edges that each item has in a batch, on the host.
     """
 
     sizes: NDArray[np.int64]

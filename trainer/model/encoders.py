@@ -15,7 +15,7 @@ from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.model.inputs import AtomInputs
 from graphkin.trainer.model.norm import BatchNorm
 
-with warnings.catch_warnings():  # importing it uses torch.jit, which is deprecated
+with warnings.catch_warnings():  # importing PyTorch Geometric uses torch.jit, which is deprecated
     warnings.simplefilter("ignore", FutureWarning)
     from torch_geometric.nn import MessagePassing
 
@@ -36,8 +36,8 @@ class Incidence:
         left: (N, 1); None for ones.
         right: (N, 1); None for ones.
         counts: (N, 9) Bonds of an atom and its self-loop, counted by type (6) and direction (3), each with its weight
-            left_u; (N, 9 + K) with details of bonds, counted by their values too. Multiplied by a
-            layer's tables, they are the bonds' share of the sum, so no row per edge is ever created (method.md C).
+            left_u; (N, 9 + K) with details of bonds, counted by their values too. Multiplied by a layer's tables, they
+            are the bonds' part of the sum, so no row per edge is ever created (method.md C).
     """
 
     edge_index: Tensor
@@ -173,8 +173,8 @@ class ConvolutionalEncoder(Encoder):
     """An encoder of inputs and `layers` blocks of convolution, batch normalization, ReLU and dropout.
 
     The last block has no ReLU, and its atom vectors are the output (JK = last). With 5 layers of width 300, GIN has
-    1,857,900 parameters, GCN and GraphSAGE 504,900 (method.md C). Graphs without attributes use the
-    same encoder: every node is (119, 0) and every edge (0, 0).
+    1,857,900 parameters, GCN and GraphSAGE 504,900 (method.md C). Graphs without attributes use the same encoder: every
+    node is (119, 0) and every edge (0, 0).
 
     Args:
         name: Kind of convolution: `gin`, `gcn` or `sage`.

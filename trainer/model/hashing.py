@@ -17,7 +17,12 @@ def mix(words: Tensor) -> Tensor:
 
 
 def uniforms(states: Tensor, *decision: Tensor | int) -> Tensor:
-    """Return numbers in [0, 1) with 53 random bits, from states and the decision they are for, broadcast: float64."""
+    """Return float64 numbers in [0, 1) with 53 random bits, of the broadcast shape of all arguments.
+
+    Args:
+        states: int64 generator states.
+        decision: Integers that identify the decision for which a number is used.
+    """
     words = states
     for part in decision:
         words = mix(words ^ part)

@@ -18,8 +18,8 @@ class AtomInputs(nn.Module):
 
     Args:
         width: Width of the vectors.
-        features: Name of the set of features (`feature_sets`), whose details count. Each detail has a vector for each
-            of its values and one for being unknown, as it is for masked atoms and nodes without attributes.
+        features: Name of the set of features (`feature_sets`), which decides the details. Each detail has a vector for
+            each of its values, and one for an unknown value, which masked atoms and nodes without attributes have.
     """
 
     def __init__(self, width: int, features: str = "hu") -> None:
@@ -50,11 +50,11 @@ class AtomInputs(nn.Module):
 
 
 class NodeFeatures(nn.Module):
-    """Features of the nodes of a subgraph around a node, side by side (GCC: Qiu et al., 2020; method.md C, AP_NF).
+    """Features of the nodes of a subgraph around a node, side by side (GCC: Qiu et al., 2020; method.md C).
 
     They are the entries in the first `eigenvectors` Laplacian eigenvectors; a learned vector of `degree_width` for the
-    degree in the subgraph, where degrees above `max_degree` count as `max_degree`; and 1 for the node that the subgraph
-    surrounds, 0 for others.
+    degree in the subgraph, where degrees above `max_degree` count as `max_degree`; and 1 for the center of the
+    subgraph, 0 for other nodes.
 
     Args:
         eigenvectors: Number of eigenvectors.
@@ -74,7 +74,7 @@ class NodeFeatures(nn.Module):
         """Return the features of the nodes, (N, width).
 
         Raises:
-            Conflict: The graphs surround no node.
+            Conflict: The graphs are not subgraphs around a node.
         """
         if batch.eigenvectors is None or batch.centre is None:
             raise Conflict(
@@ -108,7 +108,7 @@ class NodeInputs(NodeFeatures):
         """Return the nodes' first vectors, (N, width).
 
         Raises:
-            Conflict: The graphs surround no node.
+            Conflict: The graphs are not subgraphs around a node.
         """
         vectors: Tensor = self.linear(super().forward(batch).to(self.linear.weight.dtype))
         return vectors

@@ -23,7 +23,7 @@ class BatchNorm(nn.BatchNorm1d):
     ranks: Ranks = ALONE
 
     def forward(self, input: Tensor, padding: Padding | None = None) -> Tensor:
-        """Normalize rows (N, D). With `padding`, which one rank alone may give, padded rows are left out."""
+        """Normalize rows (N, D). With `padding`, which requires a single rank, rows of padding are left out."""
         if not self.training:
             return super().forward(input)
         if padding is not None:
@@ -64,7 +64,8 @@ class BatchNorm(nn.BatchNorm1d):
 class _PaddedNorm(torch.autograd.Function):
     """Normalization over the valid rows of padded values, and the mean and the variance (D,) of these rows.
 
-    The gradients of invalid rows must be 0. Invalid rows have no meaning in the output, and gradients 0.
+    The incoming gradients of invalid rows must be 0. Invalid rows of the output have no meaning, and the gradients of
+    invalid input rows are 0.
     """
 
     @staticmethod

@@ -19,11 +19,11 @@ def pool(encoder: Encoder, batch: Batch, pooling: Pooling) -> Tensor:
     Args:
         encoder: The encoder.
         batch: The graphs, without padding.
-        pooling: `mean` or `sum` of the atom vectors; `center`, the vector of the node that the graph surrounds; or
-            `readout` for the encoder's own, which is the mean unless the encoder has another one.
+        pooling: `mean` or `sum` of the atom vectors; `center`, the vector of the node that the subgraph is around;
+            or `readout` for the encoder's own, which is the mean unless the encoder has another one.
 
     Raises:
-        Conflict: `center`, and the graphs surround no node.
+        Conflict: `center`, and the graphs are not subgraphs around a node.
     """
     if pooling == "readout":
         return encoder.graphs(batch)

@@ -19,18 +19,18 @@ Int16: TypeAlias = NDArray[np.int16]
 
 _ROWS_PER_TASK = 256
 _PAIRS_PER_TASK = 1 << 24  # at most, which bounds the memory of a task
-_COMMON = 8  # a subtree in more than one of so many graphs is common: its counts are stored for all graphs
+_COMMON = 8  # a subtree in more than 1/8 of the graphs is common: its counts are stored for all graphs
 _SECONDS_PER_PRODUCT = (3e-9, 2e-10)  # benchmarks/node_join.py, for products from the index and in dense columns
 _SECONDS_PER_PAIR = 3e-9
-_SLACK = 1 - 1e-9  # more than the rounding error of a similarity
+_SLACK = 1 - 1e-9  # lowers the threshold by more than the rounding error; `task_pairs` applies the exact one
 
 
 class SubtreeJoin:
     """All pairs of graphs with similarity ≥ threshold and above 0, computed in independent tasks.
 
     Each task computes the kernel values of some graphs with all later ones. Common subtrees are multiplied in dense
-    columns, which processors do many at a time, and other ones are found in an inverted index. A task needs 4 bytes per
-    graph, and memory for its pairs.
+    columns, many at a time by vector instructions, and other ones are found in an inverted index. A task needs 8 bytes
+    per graph, and memory for its pairs.
 
     Args:
         features: Features of N graphs.
@@ -60,7 +60,7 @@ class SubtreeJoin:
         """The graphs of each task."""
 
     def task_pairs(self, graphs: range) -> Pairs:
-        """Return the pairs of a task: those of the graphs and later ones."""
+        """Return the pairs of a task: each one joins a graph of the task and a later graph."""
         left, right, product = _similar_in_rows(*self._arrays, graphs.start, graphs.stop, self._threshold)
         similarity = normalize(product.astype(np.float64), self._square[left], self._square[right])
         mask = similarity >= self._threshold

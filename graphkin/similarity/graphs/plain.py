@@ -15,9 +15,9 @@ from graphkin.store.records import Float64, Int32
 
 
 class PlainKernel:
-    """The similarities of a set of graphs with weighted nodes.
+    """Weisfeiler-Lehman similarities among a set of graphs with weighted nodes.
 
-    Subtrees are numbered in a table of all graphs, not hashed.
+    Subtrees are numbered in one table for all graphs, not hashed.
 
     Args:
         structures: The graphs.
@@ -39,7 +39,7 @@ class PlainKernel:
         return product / sqrt(next(squares) * next(squares))
 
     def _count(self, structure: Structure, recipe: StructureRecipe) -> dict[int, int]:
-        """Return WEIGHT_SCALE · √share by number of the subtree."""
+        """Return the count of each subtree by its number: WEIGHT_SCALE · √(its share of all weight), rounded."""
         weights, neighbors = structure.weights or (), adjacency(structure)
         labels = [self._number(0, label) for label in initial_labels(structure, recipe)]
         weight_of: defaultdict[int, int] = defaultdict(int)

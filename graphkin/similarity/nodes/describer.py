@@ -18,6 +18,7 @@ from graphkin.store.identity import content_digest
 from graphkin.store.records import Int32, Int64
 
 _KEY_FIELDS = {"schema_version", "labels", "weights", "iterations", "tie_seed"}
+"""Fields of a recipe on which the description of a node depends."""
 
 
 def node_structures(

@@ -83,7 +83,7 @@ class NodeKind(Kind[NodeRecipe]):
 
 
 def load_links(generation: Generation) -> Links:
-    """Return the edges of the network whose nodes the items are."""
+    """Return the edges of the network between the items, which are its nodes."""
     links = generation.links()
     assert links is not None, "collections of nodes have links"
     return links

@@ -80,10 +80,10 @@ class Network:
 
     @cached_property
     def rank(self) -> Int32:
-        """(V,) int32 rank of each node by its place in the network: the highest degree first.
+        """(V,) int32 rank of each node: 0 for the highest degree.
 
-        Nodes of equal degree are ranked by the Weisfeiler-Lehman label that three refinements of the degrees give, and
-        only nodes that are equal in this, too, by their names. So the rank does not depend on the numbers of the nodes.
+        Nodes of equal degree are ranked by their Weisfeiler-Lehman label after three refinements of the degrees, and
+        nodes of equal label by their names. So the rank does not depend on the numbers of the nodes.
         """
         degree = np.diff(self.links.indptr)
         labels = np.empty((_RANK_REFINEMENTS + 1, len(self)), np.uint64)

@@ -30,7 +30,8 @@ class PageRankSettings(NamedTuple):
         restart: Probability that a walk ends, at each step.
         tolerance: A residual below tolerance · degree is not passed on. No PageRank is too small by more than this.
         max_nodes: Maximum number of nodes around a source, itself included.
-        min_visits: Number of visits by the authors' 6 m walks that a node needs on average; 0 for no such condition.
+        min_visits: Mean number of visits that a node needs to be included, if 6 m walks start at the source as in the
+            authors' code (m: `rule_of_walks`); 0 for no such condition.
     """
 
     restart: float
@@ -40,12 +41,14 @@ class PageRankSettings(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working memory of `best_nodes` for a network of V nodes. `score`, `residual` and `is_touched` are all 0.
+    """Working memory of `best_nodes` for a network of V nodes.
+
+    `score`, `residual` and `is_touched` are all 0 before and after each call of `best_nodes`.
 
     Attributes:
         score: (V,) int64 PageRank in units of 1 / `UNIT`.
         residual: (V,) int64 PageRank that is not yet passed on.
-        share: (V,) int64 what each queued node passes to each neighbor.
+        share: (V,) int64 PageRank that each queued node passes to each neighbor.
         queue: (V,) int32 nodes that pass on their residual in this round.
         touched: (V,) int32 nodes that have or had a residual.
         is_touched: (V,) whether a node is among `touched`.
@@ -129,10 +132,10 @@ def best_nodes(
     Args:
         indptr: Offsets of the neighbors of each node in `indices`.
         indices: Neighbors of the nodes.
-        rank: (V,) order of nodes of equal PageRank.
+        rank: (V,) rank of each node, which orders nodes of equal PageRank.
         source: The source.
         settings: Settings of the PageRank, and limits of the nodes to return.
-        scratch: Working memory. It is as before at the end.
+        scratch: Working memory.
 
     Returns:
         Two arrays: the nodes, int32, and the PageRank of each, int64 in units of 1 / `UNIT`.

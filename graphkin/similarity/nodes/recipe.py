@@ -25,17 +25,18 @@ class NodeRecipe(StructureRecipe):
             "walks" those that random walks visit.
         weights: How much a node of a subgraph counts: "visits" for its share of the PageRank or of the visits, "none"
             for 1.
-        labels: Initial node labels: the binary logarithm of the degree in the network ("log-degree"), the degree in the
-            subgraph, the same for all nodes, or whether a node is the center.
+        labels: Initial node labels: "log-degree", the binary logarithm of the degree in the network; "degree", the
+            degree in the subgraph; "uniform", the same for all nodes; or "centre", whether a node is the center.
         restart: Probability that a walk ends, at each step.
-        max_nodes: Maximum number of nodes of a subgraph. Random walks stop when they have visited so many nodes.
+        max_nodes: Maximum number of nodes of a subgraph. Random walks stop when they have visited this many nodes.
         tolerance: Largest PageRank that is not passed on, per degree.
-        min_visits: Number of visits by the authors' 6 m walks that a node of a subgraph needs on average, for "ppr".
+        min_visits: Mean number of visits that a node of a subgraph needs, if as many walks start at the center as in
+            the authors' code (`pagerank.PageRankSettings`), for "ppr"; 0 for no such condition.
         walks: Number of walks from each node, for "walks"; "paper" for as many as make
             max(256, round(degree · e / (e - 1) / restart)) steps.
         seed: Seed of the walks.
         radius: Largest distance of two similar nodes, for the kernel "proximity".
-        closeness: As for graphs, and 0 for no size limit.
+        closeness: As in `StructureRecipe`, and 0 for no size limit.
     """
 
     centered: ClassVar[bool] = True
@@ -86,6 +87,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 _WALKS = {"max_nodes": 256}
 _PROXIMITY = {"threshold": 0.0}
+"""Other defaults of all presets, for subgraphs of walks and for the kernel proximity."""
 _VERSION_1 = {"schema_version": 2, "subgraph": "walks", "weights": "none", "tolerance": 1e-4, "min_visits": 0}
 
 

@@ -82,7 +82,7 @@ def _subgraphs(
     walk: WalkSettings,
     position: Int32,
 ) -> tuple[Int64, Int32, Int64, Int64, Int32]:
-    """Return the arrays of `NodeSubgraphs` after `starts`. Random walks find the nodes if `rank` is empty."""
+    """Return all arrays of `NodeSubgraphs` but `starts`. Random walks find the nodes if `rank` is empty."""
     node_offsets, edge_offsets = np.zeros(len(starts) + 1, np.int64), np.zeros(len(starts) + 1, np.int64)
     max_nodes = min(walk.max_nodes, len(position))
     all_nodes, weights = np.empty(len(starts) * max_nodes, np.int32), np.empty(len(starts) * max_nodes, np.int64)
