@@ -160,7 +160,7 @@ class PaddedSteps:
 
     @contextmanager
     def _own_stream(self) -> Iterator[None]:
-        """Compute on a stream of its own, which capturing needs, in order with the work before and after."""
+        """Compute on a separate CUDA stream, which capturing needs, in order with the work before and after."""
         if self._stream is None:
             yield
             return

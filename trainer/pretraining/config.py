@@ -427,7 +427,7 @@ class PretrainConfig:
 
         Raises:
             InvalidInput: An option is out of range or does not fit the strategy.
-            Conflict: The strategy, or every strategy, cannot train on this kind of items.
+            Conflict: The strategy cannot train on this kind of items, or no strategy can.
         """
         require(strategy in STRATEGIES, "strategy", strategy, ", ".join(STRATEGIES), hint=SETTINGS_HINT)
         require(preset in PRESETS, "preset", preset, ", ".join(PRESETS), hint=SETTINGS_HINT)

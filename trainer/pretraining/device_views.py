@@ -26,7 +26,7 @@ def remaining_atoms(batch: Batch, ids: Tensor, turns: Tensor, key: Tensor, views
         batch: The graphs before augmentation.
         ids: (B,) int64. Their items.
         turns: (B,) int64. Numbers that distinguish several views of the same graph.
-        key: () int64. State that the seeds of the random numbers give.
+        key: () int64. `features.altered.random_state` of the seeds of the random numbers.
         views: Options, with operations of `OPERATIONS`.
         largest: Number of atoms of the largest graph.
     """
@@ -90,10 +90,10 @@ class _Graphs:
         is_active = self._degree.index_select(0, start) > 0
         steps = torch.arange(length, device=mask.device).unsqueeze(1)
         returns = uniforms(self.states, RESTART_DECISION, steps) < restart
-        luck = uniforms(self.states, CHOICE_DECISION, steps)
+        choices = uniforms(self.states, CHOICE_DECISION, steps)
         position = start
         for step in range(length):
-            offset = (luck[step] * self._degree.index_select(0, position)).long()
+            offset = (choices[step] * self._degree.index_select(0, position)).long()
             edge = torch.where(is_active, self._first_edge.index_select(0, position) + offset, 0)
             position = torch.where(returns[step] | ~is_active, start, self._tail.index_select(0, edge))
             mask.index_fill_(0, position, value=True)

@@ -67,7 +67,7 @@ class EpochTables:
         return self._rates.index_select(0, self._place.view(1)).view(())
 
     def advance(self) -> None:
-        """Go on to the step after the next one."""
+        """Move the position to the following step."""
         self._place.add_(1)
 
 

@@ -13,7 +13,7 @@ import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
-_FIRST = 2**31  # above every id: a pair of ids is one number
+_ID_LIMIT = 2**31  # above every id, so that source * limit + target encodes an edge as one number
 
 
 class EdgeSet:
@@ -26,16 +26,16 @@ class EdgeSet:
         """
         source, target = ends.long().unbind(1)
         last = torch.full((1,), torch.iinfo(torch.long).max, device=ends.device)
-        self._keys = torch.cat([source * _FIRST + target, target * _FIRST + source, last]).sort().values
+        self._keys = torch.cat([source * _ID_LIMIT + target, target * _ID_LIMIT + source, last]).sort().values
 
     def joins(self, rows: Tensor, columns: Tensor) -> Tensor:
         """Return whether each pair of ids is joined, bool of the broadcast shape of rows and columns."""
-        keys = rows * _FIRST + columns
+        keys = rows * _ID_LIMIT + columns
         return self._keys[torch.searchsorted(self._keys, keys)] == keys
 
     @classmethod
     def from_samples(cls, anchors: Tensor, positives: Tensor) -> "EdgeSet":
-        """Return the edges that a sample shows: those from anchors (B,) to their positives (S, B)."""
+        """Return the edges that a sample contains: those from anchors (B,) to their positives (S, B)."""
         return cls(torch.stack([anchors.expand_as(positives), positives], -1).view(-1, 2))
 
 
@@ -111,11 +111,11 @@ def first_order_loss(
     with _full_precision(anchors):
         anchors, positives = _at_least_float32(anchors), _at_least_float32(positives)
         logits = anchors @ positives.transpose(1, 2) / temperature  # (S, B, B)
-        hits = logits.diagonal(dim1=1, dim2=2)  # (S, B)
+        diagonal = logits.diagonal(dim1=1, dim2=2)  # (S, B)
         forward, reverse = (
             (logits, logits) if masks is None else (logits.masked_fill(each, -torch.inf) for each in masks)
         )
-        return (forward.logsumexp(2) - hits).mean(1).sum() + (reverse.logsumexp(1) - hits).mean(1).sum()
+        return (forward.logsumexp(2) - diagonal).mean(1).sum() + (reverse.logsumexp(1) - diagonal).mean(1).sum()
 
 
 def high_order_loss(
@@ -135,9 +135,9 @@ def high_order_loss(
     """
     with _full_precision(anchors):
         anchors, positives, negatives = map(_at_least_float32, (anchors, positives, negatives))
-        hits = (anchors * positives).sum(2) / temperature  # (S, B)
+        positive_logits = (anchors * positives).sum(2) / temperature  # (S, B)
         anchor_loss, positive_loss = (
-            _against(hits, queries @ negatives.T / temperature, mask)
+            _cross_entropy(positive_logits, queries @ negatives.T / temperature, mask)
             for queries in (anchors.expand_as(positives), positives)
         )
         return anchor_loss + positive_loss
@@ -146,7 +146,7 @@ def high_order_loss(
 def queue_loss(
     anchors: Tensor, positives: Tensor, negatives: Tensor, temperature: float = 0.07, mask: Tensor | None = None
 ) -> Tensor:
-    """Return MoCo's loss: one positive, a queue of negatives, one direction (He et al., 2020; method.md C, AP_NF).
+    """Return MoCo's loss: one positive, a queue of negatives, one direction (He et al., 2020; method.md C).
 
     It is the mean over anchors i of -log[e^(z_i·k_i/τ) / (e^(z_i·k_i/τ) + Σ_n e^(z_i·z_n/τ))].
 
@@ -159,8 +159,8 @@ def queue_loss(
     """
     with _full_precision(anchors):
         anchors, positives, negatives = map(_at_least_float32, (anchors, positives, negatives))
-        hits = (anchors * positives).sum(1) / temperature
-        return _against(hits, anchors @ negatives.T / temperature, mask)
+        positive_logits = (anchors * positives).sum(1) / temperature
+        return _cross_entropy(positive_logits, anchors @ negatives.T / temperature, mask)
 
 
 def graphcl_loss(first: Tensor, second: Tensor, temperature: float = 0.1) -> Tensor:
@@ -193,22 +193,25 @@ def nt_xent_loss(first: Tensor, second: Tensor, temperature: float = 0.07, kin: 
         kin: (B,) Ids of the graphs. Views of equal ids are no negatives of each other.
     """
     with _full_precision(first):
-        copies = torch.cat([_at_least_float32(first), _at_least_float32(second)])
+        views = torch.cat([_at_least_float32(first), _at_least_float32(second)])
         count = len(first)
-        logits = copies @ copies.T / temperature  # (2 B, 2 B)
-        partner = (torch.arange(2 * count, device=copies.device) + count) % (2 * count)
-        is_excluded = torch.eye(2 * count, dtype=torch.bool, device=copies.device)
+        logits = views @ views.T / temperature  # (2 B, 2 B)
+        partner = (torch.arange(2 * count, device=views.device) + count) % (2 * count)
+        is_excluded = torch.eye(2 * count, dtype=torch.bool, device=views.device)
         if kin is not None:
-            copy_ids = kin.repeat(2)
-            is_excluded = (copy_ids.unsqueeze(1) == copy_ids).scatter(1, partner.unsqueeze(1), value=False)
+            view_ids = kin.repeat(2)
+            is_excluded = (view_ids.unsqueeze(1) == view_ids).scatter(1, partner.unsqueeze(1), value=False)
         return F.cross_entropy(logits.masked_fill(is_excluded, -torch.inf), partner)
 
 
-def _against(hits: Tensor, logits: Tensor, mask: Tensor | None) -> Tensor:
-    """Return the mean cross-entropy of positive logits `hits` (..., B) against negative logits (..., B, M)."""
+def _cross_entropy(positive_logits: Tensor, logits: Tensor, mask: Tensor | None) -> Tensor:
+    """Return the mean cross-entropy of positive logits (..., B) against negative logits (..., B, M).
+
+    `mask`, (B, M) bool, leaves out negative logits.
+    """
     if mask is not None:
         logits = logits.masked_fill(mask, -torch.inf)
-    return (torch.cat([hits.unsqueeze(-1), logits], -1).logsumexp(-1) - hits).mean()
+    return (torch.cat([positive_logits.unsqueeze(-1), logits], -1).logsumexp(-1) - positive_logits).mean()
 
 
 def unit(graphs: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Loggers: curves of the measured steps of metrics.jsonl, and of embeddings per second, in other programs.
+"""Loggers, which show the metrics of measured steps, and the embeddings per second, as curves in other programs.
 
 A logger is a context manager that yields a function, which writes points. Its package is imported when the logger is
 loaded. W&B and MLflow write into the folder of the run, unless their environment variables name a server.
@@ -31,7 +31,7 @@ Point = tuple[int, Mapping[str, float]]
 """A measured step and its values by name."""
 
 Writer = Callable[[Sequence[Point]], object]
-"""Writes points, in the order of their steps. A continued run repeats the points of the steps that it repeats."""
+"""Writes points, in the order of their steps. A resumed run writes the points after its checkpoint once more."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ class LoggedRun:
 
 
 Logger = Callable[[LoggedRun], AbstractContextManager[Writer]]
+"""Opens the log of a run, and yields its writer."""
 
 _log = logging.getLogger(__name__)
 

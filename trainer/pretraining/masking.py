@@ -69,7 +69,7 @@ class Masking:
         return atoms * ratio.numerator // ratio.denominator + 1
 
     def steps(self, atoms: Tensor, is_padded: bool = False) -> Iterator[Tensor]:
-        """Yield the number of atoms that each step masks in each unit, (U,).
+        """Yield the number of atoms that each step masks in each unit, (U,). M is the budget of a unit.
 
         batch: floor(M / T) atoms T times, and the remainder in one more step; all at once if M < T.
         per_graph: floor(M / T) atoms, and one more in the first M mod T steps.
@@ -93,7 +93,10 @@ class Masking:
 
 
 def uniform(ratio: float = 0.15) -> Masking:
-    """Return RdM: floor(ratio * n) + 1 uniform atoms of every molecule, with a loss over them (method.md D)."""
+    """Return the options of the strategy rdm, uniform random masking (method.md D).
+
+    They mask floor(ratio * n) + 1 of the n atoms of every molecule, and the loss is over the masked atoms.
+    """
     return Masking(ratio, times=1, unit="per_graph", loss="masked")
 
 

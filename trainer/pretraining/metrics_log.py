@@ -1,8 +1,8 @@
 """Writer of metrics.jsonl, with one object per recorded step.
 
 All of the first 10,000 steps are recorded, and then only the measured ones, so that the file of a long run stays small.
-Whether a step is recorded depends on nothing but its number, so a continued run records the same steps as an
-uninterrupted one. Records are written about once a second, because reading a loss waits for the device.
+Whether a step is recorded depends only on its number and on the length of the run, so a continued run records the same
+steps as an uninterrupted one. Records are written about once a second, because reading a loss waits for the device.
 """
 
 import json
@@ -21,7 +21,7 @@ from graphkin.trainer.errors import Diverged
 from graphkin.trainer.pretraining.checkpoint import writing
 from graphkin.trainer.pretraining.recording import is_recorded
 
-_AT_LEAST_EVERY = 1.0  # seconds: frequent enough for a progress display, and rarely waits for the device
+_FLUSH_SECONDS = 1.0  # frequent enough for a progress display, and rare enough to wait for the device seldom
 
 Record = dict[str, float]
 """Metrics of one step.
@@ -62,6 +62,7 @@ class Report(NamedTuple):
 
 
 Listener = Callable[[Report], object]
+"""Called with a report about once a second."""
 
 
 class MetricsLog:
@@ -98,7 +99,7 @@ class MetricsLog:
             InvalidInput: The file cannot be written.
         """
         self._pending.append(update)
-        if perf_counter() - self._flush_time >= _AT_LEAST_EVERY:
+        if perf_counter() - self._flush_time >= _FLUSH_SECONDS:
             self.flush()
 
     def flush(self) -> int:

@@ -1,4 +1,4 @@
-"""Momentum contrast (MoCo: He et al., 2020; GCC: Qiu et al., 2020; method.md C, AP_NF; docs/reference/training.md)."""
+"""Momentum contrast (MoCo: He et al., 2020; GCC: Qiu et al., 2020; method.md C; docs/reference/training.md)."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy

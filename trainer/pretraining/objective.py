@@ -65,11 +65,11 @@ class Step:
     """The samples of one step, ready for training.
 
     Attributes:
-        kin: Ids of all ranks' samples in the order of `Draw.ids`, for comparison by the contrast; ids of the lowest
-            twins (`hgc.twins`) if twins are known.
-        anchors: B of all ranks' samples.
-        slots: S of all ranks' samples.
-        negatives: M of all ranks' samples.
+        kin: Ids of the samples of all ranks, in the order of `Draw.ids`, by which a contrastive loss recognizes equal
+            items. If twins are known, each id is replaced by that of the lowest twin (`hgc.twins`).
+        anchors: B, the number of anchors of all ranks.
+        slots: S, the number of positives of each anchor.
+        negatives: M, the number of shared negatives of all ranks.
         whole: Returns the graphs of `Draw.ids` of this rank's share.
         first: Returns the anchors of this rank's share.
         rest: Returns all other graphs of this rank's share.
@@ -121,7 +121,7 @@ class Step:
             anchors: (B,) int64.
             positives: (B, S) int64.
             negatives: (M,) int64.
-            batch_of: Returns the batch of a part, which has these ids. Parts that are not used are not assembled.
+            batch_of: Returns the batch of a part, given the ids of its items. Only called for parts that are used.
             twins: (N,) int64. `hgc.twins` of all items; None if unknown.
         """
         others = torch.cat([positives.T.reshape(-1), negatives])
@@ -158,10 +158,10 @@ class Objective(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, step: Step, generator: torch.Generator, measure: bool = False) -> dict[str, Tensor]:
-        """Return the losses over all ranks by name, and their sum `loss`. The generator samples everything random.
+        """Return the losses over all ranks by name, and their sum `loss`.
 
-        With `measure`, contrastive objectives also return alignment, of anchors and their positives, and uniformity, of
-        anchors.
+        All random numbers come from the generator, except those of dropout. With `measure`, contrastive objectives also
+        return alignment, of anchors and their positives, and uniformity, of anchors.
         """
 
     def trainable_parameters(self) -> dict[str, nn.Parameter]:

@@ -13,7 +13,7 @@ class Plan:
     """The steps of one epoch: every anchor once, in batches, or the first `PretrainConfig.limit` anchors.
 
     The last batch may be smaller. It is left out if it has fewer than two anchors, which have no negatives, or fewer
-    than `min_anchors`. Isolated items are no anchors. The order depends only on seed and epoch.
+    than `min_anchors`. If there are positives, isolated items are no anchors. The order depends only on seed and epoch.
 
     Args:
         config: Options of the run.

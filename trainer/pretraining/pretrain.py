@@ -53,7 +53,7 @@ def pretrain(
     logger: LoggerName | None = None,
     start: Pretrained | None = None,
 ) -> None:
-    """Train, and leave the run in `folder` in the format of `checkpoint.py`.
+    """Train, and write the run to `folder` in the format of `checkpoint.py`.
 
     Also raises the errors of `source`.
 
@@ -66,8 +66,8 @@ def pretrain(
         checkpoint_steps: Steps between checkpoints. One is also written after the last step.
         report: Called about once a second with the completed steps.
         ranks: The processes that train together. The first one writes and reports.
-        capture: Whether a GPU replays steps as CUDA graphs. A CPU never does, and strategies that cannot be captured
-            log the reason.
+        capture: Whether a GPU replays steps as CUDA graphs. A CPU never does. If the steps of a strategy cannot be
+            captured, the reason is logged.
         logger: Program that shows the curves of the measured steps; None for TensorBoard if it is installed.
         start: Encoder whose weights replace the random ones at the beginning; None for random weights.
 
@@ -161,7 +161,8 @@ def make_trainer(
 ) -> Trainer:
     """Return a trainer of the source's items.
 
-    If its steps can be captured, its learning rate is on the device and, with `widen`, its model is wide in bfloat16.
+    If its steps can be captured, its learning rate is on the device. In this case, `widen` and bfloat16 together widen
+    its model (`widening`).
     """
     graphs = _graphs(config, source, device)
     lowest, edges = None, None
@@ -175,7 +176,7 @@ def make_trainer(
 
 
 def _can_capture(config: PretrainConfig, graphs: Graphs, ranks: Ranks) -> bool:
-    """Return whether steps can be captured. If not, a GPU's log gets the reason."""
+    """Return whether steps can be captured. If not, and the device is a GPU, log the reason."""
     if graphs.device.type != "cuda":
         return False
     reason = obstacle(config, graphs, ranks)
@@ -211,7 +212,7 @@ def updates(
     Args:
         trainer: A trainer, restored from the checkpoint.
         config: Options of the run.
-        source: The source that the trainer was made of.
+        source: The source from which the trainer was made.
         checkpoint: The state to continue from; None at the beginning.
     """
     clock = Clock()

@@ -1,4 +1,4 @@
-"""The steps of a run that are measured, and those that metrics.jsonl has."""
+"""The steps of a run that are measured, and those that metrics.jsonl records."""
 
 _MEASURED_EVERY = 50  # steps
 _ALL_RECORDED = 10_000  # steps

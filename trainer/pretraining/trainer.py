@@ -63,8 +63,8 @@ class Trainer:
             edges: Edges of the similarity graph, for `Contrast.mask_neighbors`.
             ranks: The processes that train together.
             is_rate_on_device: Whether the learning rate is a tensor, `rate`, so that `update` can be captured.
-            is_wide: Whether to compute with a widened model (`widening`), if the objective allows it. Checkpoints have
-                the narrow one.
+            is_wide: Whether to compute with a widened model (`widening`), if the objective allows it. Checkpoints hold
+                the narrow model.
         """
         self.config = config
         self.graphs = graphs
@@ -117,7 +117,7 @@ class Trainer:
         self.generator = torch.Generator(self.device)
 
     def update(self, inputs: Step, measure: bool = False) -> Mapping[str, Tensor]:
-        """Update the model once by these samples, at the learning rate of the optimizer, and return as `step` does."""
+        """Update the model once by these samples, at the optimizer's learning rate, and return what `step` returns."""
         self.objective.train()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.bf16):
             losses = self.objective(inputs, self.generator, measure)
@@ -139,7 +139,7 @@ class Trainer:
         moments = {
             f"{kind}.{name}": narrow(self._optimizer.state[parameter][kind], _moment_shape(kind, self._shapes[name]))
             for name, parameter in self._parameters.items()
-            if parameter in self._optimizer.state  # the loss may not depend on it, as masking not on a readout
+            if parameter in self._optimizer.state  # masking, for example, has no gradient of a readout
             for kind in _ADAM
         }
         model = {name: narrow(value, self._shapes[name]) for name, value in self.objective.state_dict().items()}
@@ -171,7 +171,7 @@ class Trainer:
             ) from error
 
     def start_from(self, weights: Mapping[str, Tensor]) -> None:
-        """Replace the initial weights of the encoder by those of an encoder of the options, by name."""
+        """Replace the initial weights of the encoder by those of another encoder of the same architecture, by name."""
         state = self.objective.encoder.state_dict()
         self.objective.start_from({name: widen(value, state[name].shape) for name, value in weights.items()})
 

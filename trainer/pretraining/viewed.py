@@ -15,7 +15,8 @@ from graphkin.trainer.model.batch import Assembler, Batch, PaddedGraphs, Part, S
 from graphkin.trainer.pretraining.device_views import OPERATIONS, remaining_atoms
 from graphkin.trainer.strategy import Operation, Views
 
-_LARGEST = 128  # nodes: the device adds one neighbor after the other to all parts at once
+_LARGEST = 128
+"""Maximum number of nodes of a graph for views on the device, because growing a subgraph takes one step per node."""
 
 
 class ViewedGraphs(PaddedGraphs):
@@ -48,9 +49,9 @@ class ViewedGraphs(PaddedGraphs):
         return None
 
     def padded_batch(self, ids: Tensor, shape: Shape, key: Tensor, part: Part = "whole") -> Batch:
-        """Return views of items: the first view of anchors, the second of others, and of the whole batch both.
+        """Return the first view of each item for the part "anchors", and the second view for "others".
 
-        The whole batch has the first views of all its items before the second ones.
+        The ids of "whole" are the anchors twice. Its first half has their first views, its second half the second ones.
         """
         if self._assembler is None:
             self._assembler = Assembler(self._corpus, self.device)

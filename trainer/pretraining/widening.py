@@ -30,5 +30,5 @@ def widen(values: Tensor, shape: torch.Size) -> Tensor:
 
 
 def narrow(values: Tensor, shape: torch.Size) -> Tensor:
-    """Return a view of the first values in every dimension, which `widen` was given."""
+    """Return a view of the first values in every dimension, of this shape. It undoes `widen`."""
     return values[tuple(slice(0, size) for size in shape)]
