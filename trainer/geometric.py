@@ -22,7 +22,7 @@ with warnings.catch_warnings():  # importing PyTorch Geometric calls functions t
 
 
 class PositiveSample(NamedTuple):
-    """Positives of B anchors: (B, k) int32, where every entry of an isolated anchor's row is -1."""
+    """B anchors, (B,) int32, and their positives, (B, k) int32. The row of an isolated anchor is all -1."""
 
     anchors: NDArray[np.int32]
     positives: NDArray[np.int32]
@@ -37,7 +37,7 @@ def graphs(corpus: Corpus) -> list[Data]:
 
     Each `Data` has:
 
-        x           (n, 2) int64   Z - 1, 118 without an element, 119 without attributes; chirality 0..2
+        x           (n, 2) int64   atomic number - 1, 118 without an element, 119 without attributes; chirality 0..2
         edge_index  (2, e) int64   every bond in both directions
         edge_attr   (e, 2) int64   single, double, triple, aromatic as 0..3; direction 0..2
         id          int            the item's id

@@ -53,9 +53,9 @@ Masking requires atoms, GCC requires the big graph of the nodes, and the other b
 PRESETS: tuple[Preset, ...] = ("default", "paper", "rc")
 POSITIVES: tuple[Positives, ...] = ("exact", "window", "shuffled", "size-matched", "augmented")
 ENCODERS: tuple[Encoder, ...] = ("gin", "gcn", "sage")
-"""Encoders of all kinds of items."""
+"""Encoders for all kinds of items."""
 NODE_ENCODERS = ("gin-gcc",)
-"""Encoders of nodes of big graphs alone."""
+"""Encoders for nodes of big graphs only."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,9 @@ class Walks:
             more.
         max_nodes: Maximum number of nodes of the subgraph, which is induced on the start node and the first nodes
             visited.
-        unit: The quantity that is fixed: `visits`, the steps of all walks together, as in GCC; or `walks`, the number
-            of walks, of which most visit nothing at a restart probability of 0.8. Runs from before 0.2 fix the walks.
+        unit: The quantity that `fewest` counts: `visits`, the steps of all walks together, as in GCC; or `walks`, the
+            number of walks, of which most make no step at a restart probability of 0.8. Runs from before 0.2 count
+            walks.
     """
 
     restart: float = 0.8

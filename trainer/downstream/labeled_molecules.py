@@ -1,4 +1,4 @@
-"""The part of labeled data that all sets of labeled molecules share."""
+"""Base class of all sets of labeled molecules: their split, and the parts of it that are scored."""
 
 from collections.abc import Iterator
 from functools import cached_property

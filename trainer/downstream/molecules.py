@@ -23,7 +23,7 @@ class Rejection(NamedTuple):
     """A rejected record of a file.
 
     Attributes:
-        line: Number of its line. The header is line 1.
+        line: Number of the line on which it ends. The header is line 1.
         smiles: Its SMILES; empty if the record has a wrong number of fields.
         reason: Reason for the rejection.
     """
@@ -84,7 +84,7 @@ def read_molecules(
     Raises:
         NotFound: There is no such file.
         InvalidInput: The column is missing, or no molecule can be read.
-        Damaged: The file is no text, or its compression is not that of its name.
+        Damaged: The file is not text in UTF-8, or is not compressed as its name says.
     """
     header, records, rejected = _read_records(path)
     smiles_index = _column_index(header, smiles_column or _smiles_column(header))

@@ -106,12 +106,12 @@ class NodeDataset(ClassifiedGraphs):
 
     Attributes:
         corpus: Features of the subgraphs. `corpus.identity` is the SHA-256 of both files.
-        name: Name of the edge file up to its first dot, and the number of bins if there are bins.
+        name: Name of the edge file up to its first dot, followed by the number of bins if there are bins.
         classes: Names of the classes, ascending.
         labels: (N,) int64. Index of each node's class in `classes`.
         degree: (N,) int64. Degree of each node in the big graph.
         subgraphs: Settings of the rule that chose the subgraphs.
-        bins: The bins of numbers that are the classes; None if the labels are the classes.
+        bins: Bins of the labels as numbers, which are the classes; None if the labels are the classes.
     """
 
     corpus: Corpus
@@ -161,7 +161,7 @@ class MeasuredNodes(MeasuredGraphs):
 
     Attributes:
         corpus: Features of the subgraphs. `corpus.identity` is the SHA-256 of both files.
-        name: Name of the edge file up to its first dot, and that the labels are numbers.
+        name: Name of the edge file up to its first dot, followed by "as numbers".
         values: (N, 1) float64 in the units of the file.
         degree: (N,) int64. Degree of each node in the big graph.
         subgraphs: Settings of the rule that chose the subgraphs.

@@ -2,7 +2,7 @@
 
 Scores of molecules are ROC-AUC, and scores of nodes are micro-F1. Scores of social graphs are micro-F1 in the rows that
 the paper quotes from other works. In the paper's own rows they are `tu.rc_f1`, which is not plain accuracy (method.md
-E2).
+E2). Names that end in _NF are those of the paper's pre-training data.
 """
 
 from graphkin.trainer.strategy import Strategy
@@ -107,14 +107,14 @@ _HGC = (
     ("GIN HGC, pre-trained on SocL_NF (T2)", ".756 .490 .914 .652"),
     ("GIN HGC, pre-trained on molecules (T5)", ".768 .504 .912 .656"),
 )
-_BOTH = (("GIN HGC_AdaM, pre-trained on molecules (T5)", ".743 .509 .896 .665"),)
+_HGC_ADAM = (("GIN HGC_AdaM, pre-trained on molecules (T5)", ".743 .509 .896 .665"),)
 _SOCIAL_ROWS: dict[Strategy | None, tuple[tuple[str, str], ...]] = {
     None: (("GIN without pre-training (T2)", ".734 .433 .885 .635"),),
     "hgc-fo": _HGC,
     "hgc-ho": _HGC,
     "adam": (("GIN AdaM, pre-trained on molecules (T5)", ".740 .486 .880 .654"),),
-    "hgc-adam-fo": _BOTH,
-    "hgc-adam-ho": _BOTH,
+    "hgc-adam-fo": _HGC_ADAM,
+    "hgc-adam-ho": _HGC_ADAM,
     "context-pred": (
         ("GIN Context_Pred, pre-trained on molecules (T5)", ".734 .473 .875 .635"),
         ("GIN S_Context_Pred, pre-trained on molecules, also with labels (T5)", ".763 .460 .818 .625"),

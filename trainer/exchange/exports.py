@@ -1,4 +1,4 @@
-"""Encoders of runs, for other programs."""
+"""Writers of a run's encoder in the formats of other programs."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ from graphkin.trainer.pretraining.pretrained import Pretrained, load_encoder
 from graphkin.trainer.strategy import ENCODERS
 
 _MODULE = Path(__file__).with_name("geometric_encoder.py")
-"""The module of PyTorch Geometric, which is copied and never imported."""
+"""The module for PyTorch Geometric, which an export copies. graphkin never imports it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class ExportedEncoder:
         return int(checkpoint.name.removeprefix("step-"))
 
     def _require_atoms(self, target: str) -> None:
-        """Raise `Conflict` unless this is an encoder of molecules of graphkin, with the features of Hu et al."""
+        """Raise `Conflict` unless the encoder is built in and has no inputs but the features of Hu et al."""
         model = self.pretrained.model
         if model.encoder not in ENCODERS or model != Model(model.encoder, model.layers, model.width, model.dropout):
             raise Conflict(

@@ -1,4 +1,4 @@
-"""Names of the formats of weights. Imports no torch, because the command line shows them."""
+"""Names of the formats of weights. This module imports no torch, so that the command line shows them quickly."""
 
 from typing import Literal, get_args
 

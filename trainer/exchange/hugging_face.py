@@ -69,7 +69,7 @@ def _card(encoder: nn.Module, model: Model, run: Mapping[str, Any], steps: int) 
 
 
 def _history(run: Mapping[str, Any], steps: int) -> dict[str, object]:
-    """Return the lines of the card about pre-training and fine-tuning."""
+    """Return the rows of the card about pre-training, fine-tuning and import, by name."""
     rows: dict[str, object] = {}
     if run.get("config"):
         rows |= {"pre-training": f"{run['config']['strategy']}, seed {run['config']['draws']['seed']}", "steps": steps}

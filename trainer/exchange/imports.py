@@ -56,7 +56,7 @@ def read_encoder(path: Path, format: ImportFormat, encoder: str | None = None) -
     Args:
         path: File in the layout of pretrain-gnns, or folder in that of Hugging Face.
         format: The layout.
-        encoder: Kind of convolution, for `pretrain-gnns`; None for that of the weights.
+        encoder: Kind of convolution, for `pretrain-gnns` only; None to infer it from the weights.
 
     Raises:
         InvalidInput: The path cannot be read, has another layout, or its weights have other names or shapes.

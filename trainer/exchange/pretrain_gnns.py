@@ -1,7 +1,7 @@
 """The layout of pretrain-gnns, the code of Hu et al. (2020): other names for the same weights.
 
-Atom types, chirality, bond types and bond directions have the same codes there: 120 atom types, of which 119 is the
-mask, 3 chiralities, 6 bond types with self-loops and mask, and 3 directions.
+Atom types, chirality, bond types and bond directions have the same codes as in graphkin: 120 atom types, of which 119
+is the mask, 3 chiralities, 6 bond types with self-loops and mask, and 3 directions.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def model_of(weights: Mapping[str, Tensor], encoder: str | None, source: str) ->
 
     Args:
         weights: The weights by their names in pretrain-gnns.
-        encoder: Kind of convolution; None for that of the names, which GCN and GraphSAGE share.
+        encoder: Kind of convolution; None to infer it from the names of the weights. Only GIN has names of its own.
         source: The file, for errors.
 
     Raises:

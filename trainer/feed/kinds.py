@@ -76,11 +76,11 @@ def _molecules(blocks: Iterable[Sequence[str]], identity: str, workers: int, nam
     return featurize([*chain.from_iterable(blocks)], identity, workers, name)
 
 
-def _graphs(blocks: Iterable[Sequence[str]], identity: str, *_: object) -> Corpus:  # parsing is quick
+def _graphs(blocks: Iterable[Sequence[str]], identity: str, *_: object) -> Corpus:  # parsing needs no workers
     return Corpus.concatenate(identity, [featurize_graphs(block, identity) for block in [*blocks] or [[]]])
 
 
-def _nodes(blocks: Iterable[Sequence[str]], identity: str, *_: object) -> Corpus:  # LAPACK has threads
+def _nodes(blocks: Iterable[Sequence[str]], identity: str, *_: object) -> Corpus:  # LAPACK has threads of its own
     return Corpus.concatenate(identity, [featurize_nodes(block, identity) for block in [*blocks] or [[]]])
 
 

@@ -123,7 +123,7 @@ class _SizeClasses:
         self._first = np.cumsum(self._counts) - self._counts
 
     def sample(self, anchors: NDArray[np.int64], count: int, key: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return size-matched items for each anchor, (n, count). An anchor is among its own only if it has no others.
+        """Return size-matched items for each anchor, (n, count). An anchor gets itself only if no other item matches.
 
         Args:
             anchors: (n,) The anchors.

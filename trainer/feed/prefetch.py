@@ -32,7 +32,7 @@ class Prefetch(Generic[T]):
         self._threads: list[threading.Thread] = []
 
     def get(self, epoch: int) -> T:
-        """Return the result for an epoch, start to load the next epoch, and drop the results of all others.
+        """Return the result for an epoch, start to load the next epoch, and drop the results of all other epochs.
 
         Raises:
             Closed: The source was closed before or during the call.

@@ -1,4 +1,4 @@
-"""Arrow tables of a generation: their port, and their conversion to arrays, with checks."""
+"""The port of a generation's Arrow tables, and functions that check tables and convert them to arrays."""
 
 import json
 from collections.abc import Iterable, Sequence
