@@ -1,4 +1,4 @@
-"""The similarity join as a library function, for fingerprints that are in no store."""
+"""The similarity join as a library function, for fingerprints that are not stored."""
 
 import os
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ def similar_pairs(
 ) -> Table:
     """Return every pair of fingerprints with Tanimoto similarity ≥ `threshold`.
 
-    The join is exact: no pair is missed. The result takes 16 bytes per pair, and twice as much while it is sorted.
-    Progress bars are shown in notebooks and on terminals.
+    The join is exact: no pair is missed. The result takes 16 bytes per pair, and sorting it needs 40 bytes per pair
+    in total. Progress bars are shown in notebooks and on terminals.
 
     Args:
         fingerprints: RDKit bit vectors of one length, or packed bits as an (n, bits / 64) uint64 array. A fingerprint
@@ -68,7 +68,7 @@ def similar_pairs(
     )
     packed = _pack(fingerprints)
     progress = library_progress()
-    with report_compilation(progress):
+    with report_compilation(progress):  # so that the bar of the join measures only the join
         Pairs.concatenate([*join(packed[:2], threshold, 1)])
     with progress.stage("join", len(packed), "fingerprints") as advance:
         pairs = Pairs.concatenate([*join(packed, threshold, threads or os.cpu_count() or 1, advance)])
@@ -104,7 +104,7 @@ def _require_size(packed: UInt64) -> UInt64:
         fits,
         "array of fingerprints",
         packed.shape,
-        f"at most {_MAX_FINGERPRINTS:,} of at most {_MAX_BITS:,} bits",
+        f"at most {_MAX_FINGERPRINTS:,} fingerprints with at most {_MAX_BITS:,} bits each",
         hint="split the fingerprints into several arrays, or build a collection with `graphkin ingest fingerprints`",
     )
     return packed

@@ -437,7 +437,7 @@ class Kind(ABC, Generic[AnyRecipe]):
     def recompute_similarities(self, generation: Generation, edges: Edges) -> Float64:
         """Return the similarities of stored edges, recomputed from the stored structures.
 
-        For verification, they are computed by an implementation that ingest does not use, such as RDKit's.
+        For verification, an implementation should compute them that ingest does not use, such as RDKit's.
 
         Returns:
             (E,) float64 similarities.

@@ -14,8 +14,9 @@ _TOLERANCE = 1e-6  # absolute error of a similarity that is stored as float32
 def verify(generation: Generation, sample: int, seed: int = 0) -> list[str]:
     """Return a message for each problem in a generation, or an empty list if there is none.
 
-    The files are checked first. If none is damaged, random items and edges are recomputed from the stored structures,
-    by an implementation that ingest does not use, such as RDKit or GraKeL.
+    The files are checked first. If none is damaged, random items are compared with their stored structures, and the
+    similarities of random edges are recomputed. The recomputation avoids the kernels of ingest where it can: RDKit
+    computes Tanimoto similarities, and GraKeL, if it is installed, graph kernels.
 
     Args:
         generation: The generation to verify.

@@ -221,7 +221,8 @@ def fingerprints(
     type=click.Choice(["local", "tasks", "spark"]),
     default="local",
     panel="Execution",
-    help="local: this process; tasks: processes of this machine; spark: Spark, whose executors reach STORE and FOLDER.",
+    help="local: this process; tasks: processes of this machine; spark: Spark, whose executors need access to STORE "
+    "and FOLDER.",
 )
 @options.workers
 @options.master
@@ -264,6 +265,7 @@ def neo4j_admin(
             from graphkin.cli.runners import open_runner
             from graphkin.ingest.stages.bulk import task_runner
 
+            # The fork server imports the module of the tasks once, before it forks worker processes.
             executor = stack.enter_context(open_runner(engine, workers, master, task_runner.__module__))
             run_tasks = task_runner(executor, store_location, reader, stage)
         command = write_import(reader, folder, run_tasks)

@@ -13,7 +13,7 @@ from graphkin.similarity.molecules.stereo import iterate_vector
 
 _WILDCARD = "AtomNull"  # RDKit's name for the query of a `*`
 _DISPLAY_ONLY = {"SUP", "DAT", "MUL", "GEN"}  # abbreviations, data, expanded repeats, brackets
-_DUMMIES = rdqueries.AtomNumEqualsQueryAtom(0)
+_ATOMIC_NUMBER_0 = rdqueries.AtomNumEqualsQueryAtom(0)
 _WITH_LABEL = rdqueries.HasPropQueryAtom("molFileAlias")
 _ATTACHMENT_POINT = rdqueries.HasPropQueryAtom("molAttchpt")
 _MULTICENTER_PROPERTIES = ("_MolFileBondEndPts", "_MolFileBondAttach")
@@ -41,9 +41,9 @@ def _query_features(molecule: Chem.Mol) -> Iterator[str]:
 
 
 def _atom_features(molecule: Chem.Mol) -> Iterator[str]:
-    for atom in iterate_vector(molecule.GetAtomsMatchingQuery(_DUMMIES)):
-        if not _is_dummy(atom):
-            yield f"atom {atom.GetIdx() + 1} is no element"
+    for atom in iterate_vector(molecule.GetAtomsMatchingQuery(_ATOMIC_NUMBER_0)):
+        if not _is_wildcard_or_r_group(atom):
+            yield f"atom {atom.GetIdx() + 1} is not an element"
         if any(any(map(bond.HasProp, _MULTICENTER_PROPERTIES)) for bond in atom.GetBonds()):
             yield f"a bond of atom {atom.GetIdx() + 1} ends at several atoms"
     for atom in iterate_vector(molecule.GetAtomsMatchingQuery(_WITH_LABEL)):
@@ -53,8 +53,8 @@ def _atom_features(molecule: Chem.Mol) -> Iterator[str]:
         yield f"atom {atom.GetIdx() + 1} is an attachment point"
 
 
-def _is_dummy(atom: Chem.Atom) -> bool:
-    """Return whether the atom is `*` or an R-group, which RDKit reads as a dummy whose isotope is the number."""
+def _is_wildcard_or_r_group(atom: Chem.Atom) -> bool:
+    """Return whether an atom of atomic number 0 is `*` or an R-group."""
     label = atom.GetProp("dummyLabel") if atom.HasProp("dummyLabel") else ""
     return atom.HasQuery() or label.startswith(("*", "R"))
 

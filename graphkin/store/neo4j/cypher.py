@@ -115,7 +115,7 @@ KEY_SCHEMA = f"CREATE CONSTRAINT {_PREFIX}_key IF NOT EXISTS FOR (k:{Label.KEY})
 KEYS = f"MATCH (k:{Label.KEY}) RETURN k.id AS id, k.key AS key"
 KEYS_VERSION = f"MATCH (k:{Label.KEY}) RETURN count(*) + count(CASE WHEN k.revoked THEN 1 END) AS version"
 ADD_KEY = f"""
-MERGE (k:{Label.KEY} {{id: $id}}) ON CREATE SET k.key = $key, k.revoked = $revoked RETURN k.key = $key AS ours
+MERGE (k:{Label.KEY} {{id: $id}}) ON CREATE SET k.key = $key, k.revoked = $revoked RETURN k.key = $key AS is_stored
 """
 REPLACE_KEY = f"MATCH (k:{Label.KEY} {{id: $id}}) SET k.key = $key, k.revoked = $revoked"
 

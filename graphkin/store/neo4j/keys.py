@@ -25,7 +25,7 @@ class Neo4jKeys(Keys):
     def add(self, key: Key) -> None:
         self._connection.run(cypher.KEY_SCHEMA)
         (row,) = self._connection.run(cypher.ADD_KEY, **_parameters(key))
-        if not row["ours"]:
+        if not row["is_stored"]:  # true also if a repeated statement meets the key that it stored before
             raise Conflict(
                 "a key with this id already exists",
                 given=key.id,
