@@ -37,8 +37,8 @@ def obstacle(config: PretrainConfig, graphs: Graphs, ranks: Ranks) -> str | None
         return "several processes train together"
     if not isinstance(graphs, PaddedGraphs):
         return "its graphs are sampled on the host"
-    if isinstance(graphs, ViewedGraphs) and graphs.obstacle is not None:
-        return graphs.obstacle
+    if isinstance(graphs, ViewedGraphs) and graphs.host_reason is not None:
+        return graphs.host_reason
     if not make_encoder(config.model).can_capture:
         return f"the encoder {config.model.encoder} does not support it"
     return None if config.task is None else _TASK_OBSTACLES.get(config.task.name)

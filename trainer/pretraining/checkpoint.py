@@ -1,9 +1,9 @@
 """A training run on disk: its options, its metrics, and its newest checkpoint.
 
 folder/
-  run.json            options and generation, which a resumed run must share; or, for a fine-tuned encoder, which has
-                      no metrics, the settings of pre-training and fine-tuning
-  metrics.jsonl       one object per recorded step
+  run.json            options and generation of the run; --resume requires the same ones. A saved fine-tuned encoder
+                      has the settings of pre-training and fine-tuning instead
+  metrics.jsonl       one object per recorded step; a fine-tuned encoder has none
   step-000001000/     the newest checkpoint; it is renamed into place when complete, before the older one is deleted
     model.safetensors, optimizer.safetensors
     state.json        completed steps, steps per epoch, bytes of metrics.jsonl up to this step, checksums
@@ -31,7 +31,9 @@ from graphkin.trainer.pretraining.config import REMOVED_SETTINGS, Model, Pretrai
 _FORMAT = 1
 _MODEL, _OPTIMIZER, _STATE, _RUN = "model.safetensors", "optimizer.safetensors", "state.json", "run.json"
 _DRAFT = "run.partial"
-_IMPLIED = ("generation.recipe", "beside.recipe")  # the id decides the recipe, which runs from before 0.2 lack
+# Not compared: the id of a generation determines its recipe, which run.json lacks before 0.2. "beside" is the second
+# generation.
+_IMPLIED = ("generation.recipe", "beside.recipe")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +44,8 @@ class Checkpoint:
         steps: Completed steps.
         epoch_steps: Steps of an epoch.
         metrics_bytes: Length of metrics.jsonl.
-        model: State of the objective by name.
-        optimizer: State of the optimizer by name.
+        model: Tensors of the `Objective` by name: the encoder, and what the loss keeps between steps.
+        optimizer: Tensors of the optimizer by name.
     """
 
     steps: int
@@ -257,7 +259,8 @@ def _require_same(folder: Path, existing: dict[str, Any], requested: dict[str, A
 def _with_defaults(run: dict[str, Any]) -> dict[str, Any]:
     """Return the options with defaults for those that did not exist when the run was started.
 
-    Removed settings keep their value if a run with it cannot continue.
+    A removed setting stays in the result if its value differs from the one in `REMOVED_SETTINGS`. Such a run cannot be
+    resumed.
     """
     try:
         if "model" in run:  # the run is a fine-tuned encoder
@@ -297,7 +300,7 @@ def _require_empty(folder: Path) -> None:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Translate operating system errors while the run in `folder` is written into `InvalidInput`."""
+    """Raise `InvalidInput` for an `OSError` of the block, which writes the run in `folder`."""
     try:
         yield
     except OSError as error:

@@ -20,10 +20,10 @@ _LARGEST = 128
 
 
 class ViewedGraphs(PaddedGraphs):
-    """The graphs of a corpus, and augmented views of them that depend only on seed, epoch and graph.
+    """The graphs of a corpus, and augmented views of them.
 
-    The first occurrence of an item in a batch is the graph itself, or a view if `Views.anchors` is set. Each further
-    occurrence is another view.
+    A view depends only on the seed, the epoch, the graph, and how often the graph has occurred in the batch before. The
+    first occurrence is the graph itself, or a view if `Views.anchors` is set. Each later one is another view.
     """
 
     def __init__(self, corpus: Corpus, views: Views, seed: int, device: torch.device | str = "cpu") -> None:
@@ -32,7 +32,6 @@ class ViewedGraphs(PaddedGraphs):
         self._views = views
         self._seed = seed
         self._nodes, self._edges = corpus.atoms, corpus.edges // 2
-
         self._assembler: Assembler | None = None
 
     @property
@@ -40,8 +39,8 @@ class ViewedGraphs(PaddedGraphs):
         return np.stack([self._nodes, 2 * self._edges], axis=1)
 
     @property
-    def obstacle(self) -> str | None:
-        """Why the device cannot make the views alone; None if it can."""
+    def host_reason(self) -> str | None:
+        """The reason why the views are made on the host; None if the device can make them."""
         if not self._views.anchors or not {*self._views.operations} <= {*OPERATIONS}:
             return "its views are made on the host"
         if self._nodes.max() > _LARGEST:
@@ -66,7 +65,7 @@ class ViewedGraphs(PaddedGraphs):
         if len(ids) == 0 or ids.min() < 0 or ids.max() >= self._corpus.size:
             raise InvalidInput(
                 "the batch has no graphs, or graphs that do not exist",
-                given=len(ids),
+                given="none" if len(ids) == 0 else f"{ids.min()} to {ids.max()}",
                 expected=f"0 to {self._corpus.size - 1}",
                 hint="pass one id or more, all of graphs of this set",
             )

@@ -1,7 +1,8 @@
 """The nodes around a node by personalized PageRank (Andersen et al., 2006; docs/concepts/method.md).
 
 The PageRank of a node v, personalized to a source, is the probability that a walk from the source ends at v, if it ends
-before each step with the probability `restart`. So it is also the share of v in the visits of such walks.
+before each step with the probability `restart`. Equivalently, it is the expected number of visits of such a walk to v,
+divided by that to all nodes.
 
 All arithmetic is in integers, and residuals are passed on in synchronous rounds. The result therefore depends neither
 on the order in which nodes and edges are numbered, nor on threads or the platform.
@@ -16,11 +17,11 @@ from graphkin.store.kernels import inline_kernel, kernel
 from graphkin.store.records import Int32, Int64, Mask
 
 UNIT = 1 << 52
-"""The PageRank of all nodes together."""
+"""Fixed-point representation of 1, the sum of the PageRank of all nodes."""
 
 _RESTART_UNIT = 1 << 10  # UNIT * _RESTART_UNIT fits into int64
-_AUTHORS_WALKS = 6  # the authors' code takes 6 m walks from each node
-_AUTHORS_MINIMUM = 64  # smallest m of the authors' code
+_AUTHORS_WALKS = 6  # the code of the paper's authors starts 6 m walks from each node (m: `walk_budget`)
+_AUTHORS_MINIMUM = 64  # smallest m of that code
 
 
 class PageRankSettings(NamedTuple):
@@ -30,8 +31,8 @@ class PageRankSettings(NamedTuple):
         restart: Probability that a walk ends, at each step.
         tolerance: A residual below tolerance · degree is not passed on. No PageRank is too small by more than this.
         max_nodes: Maximum number of nodes around a source, itself included.
-        min_visits: Mean number of visits that a node needs to be included, if 6 m walks start at the source as in the
-            authors' code (m: `rule_of_walks`); 0 for no such condition.
+        min_visits: Smallest expected number of visits that a node needs to be included, if 6 m walks start at the
+            source as in the code of the paper's authors (m: `walk_budget`); 0 for no such condition.
     """
 
     restart: float
@@ -70,8 +71,11 @@ class Scratch(NamedTuple):
 
 
 @inline_kernel
-def rule_of_walks(degree: int, restart: float, minimum: int) -> int:
-    """Return GCC's number m for a node: max(minimum, round(degree · e / (e - 1) / restart))."""
+def walk_budget(degree: int, restart: float, minimum: int) -> int:
+    """Return m = max(minimum, round(degree · e / (e - 1) / restart)) for a node (GCC: Qiu et al., 2020).
+
+    GCC takes m steps in walks from the node. The code of the paper's authors takes 6 m walks.
+    """
     return max(minimum, round(degree * (e / (e - 1)) / restart))
 
 
@@ -89,36 +93,36 @@ def pagerank(indptr: Int64, indices: Int32, source: int, restart: float, toleran
         indices: Neighbors of the nodes.
         source: The source. It must not be isolated.
         restart: Probability that a walk ends, at each step.
-        tolerance: See above.
+        tolerance: Largest residual per degree that is not passed on.
         scratch: Output: `score` of the nodes `touched`.
 
     Returns:
         The number of touched nodes. The first one is the source.
     """
     score, residual, share, queue, touched, is_touched = scratch
-    kept, least = np.int64(round(restart * _RESTART_UNIT)), max(np.int64(tolerance * UNIT), 1)
+    restart_units, min_residual = np.int64(round(restart * _RESTART_UNIT)), max(np.int64(tolerance * UNIT), 1)
     residual[source], touched[0], is_touched[source], queue[0] = UNIT, source, True, source
-    count = waiting = 1
-    while waiting:
-        for index in range(waiting):
+    count = queued = 1
+    while queued:
+        for index in range(queued):
             node = queue[index]
-            stays = residual[node] * kept // _RESTART_UNIT
+            stays = residual[node] * restart_units // _RESTART_UNIT
             score[node] += stays
             share[index] = (residual[node] - stays) // (indptr[node + 1] - indptr[node])
             residual[node] = 0
-        for index in range(waiting):
+        for index in range(queued):
             for neighbor in indices[indptr[queue[index]] : indptr[queue[index] + 1]]:
                 residual[neighbor] += share[index]
                 if not is_touched[neighbor]:
                     touched[count], is_touched[neighbor] = neighbor, True
                     count += 1
-        waiting = 0
+        queued = 0
         for node in touched[:count]:
-            if residual[node] >= least * (indptr[node + 1] - indptr[node]):
-                queue[waiting] = node
-                waiting += 1
+            if residual[node] >= min_residual * (indptr[node + 1] - indptr[node]):
+                queue[queued] = node
+                queued += 1
     for node in touched[:count]:
-        score[node] += residual[node] * kept // _RESTART_UNIT
+        score[node] += residual[node] * restart_units // _RESTART_UNIT
         residual[node], is_touched[node] = 0, False
     return count
 
@@ -132,7 +136,7 @@ def best_nodes(
     Args:
         indptr: Offsets of the neighbors of each node in `indices`.
         indices: Neighbors of the nodes.
-        rank: (V,) rank of each node, which orders nodes of equal PageRank.
+        rank: (V,) tie-breaker: of nodes with equal PageRank, those with the lower rank come first.
         source: The source.
         settings: Settings of the PageRank, and limits of the nodes to return.
         scratch: Working memory.
@@ -151,7 +155,7 @@ def best_nodes(
     order = _order_of_best(score, rank[nodes], settings.max_nodes)
     score[0] = own
     if settings.min_visits > 0:
-        walks = _AUTHORS_WALKS * rule_of_walks(degree, settings.restart, _AUTHORS_MINIMUM)
+        walks = _AUTHORS_WALKS * walk_budget(degree, settings.restart, _AUTHORS_MINIMUM)
         visits = score[order] / UNIT * (walks / settings.restart)
         visits[0] = settings.min_visits
         order = order[visits >= settings.min_visits]

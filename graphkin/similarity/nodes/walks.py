@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphkin.similarity.nodes.pagerank import rule_of_walks
+from graphkin.similarity.nodes.pagerank import walk_budget
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32, Int64
 from graphkin.store.sampling.philox import STEP, uniforms
@@ -70,7 +70,7 @@ def visited_nodes(
         return np.full(1, start, np.int32), np.ones(1, np.int64)
     size = min(walk.max_nodes, len(position))
     nodes, visits = np.zeros(size, np.int32), np.zeros(size, np.int64)
-    min_steps, number, steps, count = rule_of_walks(degree, walk.restart, _MIN_VISITS), 0, 0, 0
+    min_steps, number, steps, count = walk_budget(degree, walk.restart, _MIN_VISITS), 0, 0, 0
     while count < walk.max_nodes and (number < walk.walks if walk.walks else steps < min_steps):
         node, step = start, 0
         while node != ENDED and count < walk.max_nodes:
