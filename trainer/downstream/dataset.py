@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.trainer.downstream.labeled import balanced_weights
 from graphkin.trainer.downstream.labeled_molecules import LabeledMolecules
 from graphkin.trainer.downstream.molecules import MoleculeFile, Rejection, read_molecules
 from graphkin.trainer.downstream.partition import Partition
@@ -94,8 +95,12 @@ class Dataset(LabeledMolecules):
                     hint=self.split_hint,
                 )
 
-    def loss(self, logits: Tensor, rows: Rows) -> Tensor:
-        return label_loss(logits, torch.from_numpy(self.labels[rows]).to(logits.device))
+    def class_weights(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the weights of the labels 0 and 1 of each task, (T, 2)."""
+        return np.stack([balanced_weights(column, 2) for column in self.labels[rows].T])
+
+    def loss(self, logits: Tensor, rows: Rows, class_weights: Tensor | None = None) -> Tensor:
+        return label_loss(logits, torch.from_numpy(self.labels[rows]).to(logits.device), class_weights)
 
     def scores(self, logits: NDArray[np.floating[Any]], rows: Rows) -> tuple[float, ...]:
         """Return the ROC-AUC, averaged over the tasks with both classes in these rows."""
@@ -129,17 +134,20 @@ class Dataset(LabeledMolecules):
         return {"share": float(omitted.mean()), "tasks": [self.tasks[task] for task in np.flatnonzero(omitted)]}
 
 
-def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
+def label_loss(logits: Tensor, labels: Tensor, class_weights: Tensor | None = None) -> Tensor:
     """Return the mean binary cross-entropy over all labels except missing ones; 0 if all are missing (method.md E1).
 
     Args:
         logits: (B, T) Logits.
         labels: (B, T) 1, 0, or -1 if missing.
+        class_weights: (T, 2) Weights of the labels 0 and 1 in the mean; None for equal weights.
     """
     weights = (labels >= 0).to(logits.dtype)
+    if class_weights is not None:
+        weights = weights * torch.where(labels > 0, class_weights[:, 1], class_weights[:, 0])
     target = labels.clamp_min(0).to(logits.dtype)
     total = F.binary_cross_entropy_with_logits(logits, target, weight=weights, reduction="sum")
-    return total / weights.sum().clamp_min(1)
+    return total / weights.sum().clamp_min(torch.finfo(logits.dtype).tiny)
 
 
 def read_csv(

@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -46,6 +46,8 @@ class FinetuneOptions:
         warmup: Share of the steps in which the learning rate rises from 0, in [0, 1]. It falls to 0 in the other steps.
             None for a constant rate.
         clip: Maximum norm of the gradients, above 0; None for no clipping.
+        class_weights: `balanced` to weight the loss by `LabeledGraphs.class_weights` of the training part; None for
+            equal weights.
     """
 
     epochs: int = 100
@@ -56,6 +58,7 @@ class FinetuneOptions:
     pooling: Pooling = "mean"
     warmup: float | None = None
     clip: float | None = None
+    class_weights: Literal["balanced"] | None = None
 
     def __post_init__(self) -> None:
         for quantity, value, is_valid, expected in (
@@ -67,6 +70,7 @@ class FinetuneOptions:
             ("pooling", self.pooling, self.pooling in POOLINGS, ", ".join(POOLINGS)),
             ("share of warm-up steps", self.warmup, self.warmup is None or 0 <= self.warmup <= 1, "0 to 1, or none"),
             ("norm to clip to", self.clip, self.clip is None or self.clip > 0, "above 0, or none"),
+            ("class weights", self.class_weights, self.class_weights in ("balanced", None), "balanced, or none"),
         ):
             require(
                 is_valid,
@@ -246,7 +250,8 @@ def finetune(
         advance: Called with 1 after each epoch.
 
     Raises:
-        InvalidInput: The split cannot be trained on or scored (`LabeledGraphs.require_scorable`).
+        InvalidInput: The split cannot be trained on or scored (`LabeledGraphs.require_scorable`), or has no classes to
+            balance.
         Diverged: The loss or a prediction is not finite.
     """
     data.require_scorable(split)
@@ -254,7 +259,7 @@ def finetune(
     start_time = perf_counter()
     loss = []
     curves = {metric: Curve([], [], data.lower_is_better) for metric in data.metrics}
-    finetuner, checkpoint, head = _Finetuner(start, data, options, seed, device), None, None
+    finetuner, checkpoint, head = _Finetuner(start, data, split, options, seed, device), None, None
     for epoch in range(options.epochs):
         loss.append(finetuner.epoch(epoch, split.train))
         for curve, test in zip(curves.values(), finetuner.scores(split.test), strict=True):
@@ -289,7 +294,7 @@ class _Finetuner:
     """The classifier, its optimizer, and the data on the device."""
 
     def __init__(
-        self, start: InitialEncoder, data: LabeledGraphs, options: FinetuneOptions, seed: int, device: str
+        self, start: InitialEncoder, data: LabeledGraphs, split: Split, options: FinetuneOptions, seed: int, device: str
     ) -> None:
         data.corpus.require_features(start.model.features)
         self._assembler = Assembler(data.corpus, device)
@@ -299,6 +304,10 @@ class _Finetuner:
         torch.manual_seed(seed)
         self._classifier = Classifier(start.encoder(), data.outputs, options).to(device)
         self._schedule = options.schedule()
+        self._class_weights: Tensor | None = None
+        if options.class_weights == "balanced":
+            weights = data.class_weights(split.train)
+            self._class_weights = torch.from_numpy(weights).to(self._assembler.device, torch.float32)
         parts = self._classifier.encoder, self._classifier.head
         groups = [{"params": list(part.parameters())} for part in parts]
         self._optimizer = torch.optim.Adam(groups, lr=options.learning_rate, fused=True)
@@ -330,7 +339,7 @@ class _Finetuner:
 
     def _step(self, rows: Rows, step: int, epoch_steps: int) -> Tensor:
         options = self._options
-        loss = self._data.loss(self._classifier(self._assembler.batch(rows)), rows)
+        loss = self._data.loss(self._classifier(self._assembler.batch(rows)), rows, self._class_weights)
         self._optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         if options.clip is not None:

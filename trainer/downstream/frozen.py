@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,8 @@ def evaluate_frozen(
 ) -> FinetuneRun:
     """Score an encoder by logistic regression on its embeddings, without training it.
 
-    The arguments are those of `finetune`, and of the options only the pooling counts. The result has one epoch and no
-    losses.
+    The arguments are those of `finetune`, and of the options only the pooling and the class weights count. The result
+    has one epoch and no losses.
 
     Raises:
         InvalidInput: The encoder was never trained, so its batch normalization has no meaningful running statistics. Or
@@ -53,14 +53,20 @@ def evaluate_frozen(
     data.require_scorable(split)
     start_time = perf_counter()
     vectors = embed(start.pretrained.to(device), data.corpus, options.pooling)
-    scores = data.scores(class_scores(vectors, data.labels, split.train, split.test, seed), split.test)
+    probabilities = class_scores(vectors, data.labels, split.train, split.test, seed, options.class_weights)
+    scores = data.scores(probabilities, split.test)
     advance(1)
     curves = {metric: Curve([], [score]) for metric, score in zip(data.metrics, scores, strict=True)}
     return FinetuneRun(seed, [], curves, perf_counter() - start_time)
 
 
 def class_scores(
-    features: NDArray[np.floating[Any]], labels: NDArray[np.int64], train: Rows, test: Rows, seed: int
+    features: NDArray[np.floating[Any]],
+    labels: NDArray[np.int64],
+    train: Rows,
+    test: Rows,
+    seed: int,
+    class_weights: Literal["balanced"] | None = None,
 ) -> NDArray[np.float64]:
     """Return class probabilities by logistic regression on features, (len(test), classes).
 
@@ -74,9 +80,12 @@ def class_scores(
         train: Rows to train on.
         test: Rows to predict.
         seed: Seed of the random assignment to folds.
+        class_weights: `balanced` to weight each class by the inverse of its count; None for equal weights.
     """
     # The solver newton-cholesky is fast if there are few features.
-    model = LogisticRegression(solver="newton-cholesky", max_iter=_ITERATIONS, tol=_TOLERANCE)
+    model = LogisticRegression(
+        solver="newton-cholesky", max_iter=_ITERATIONS, tol=_TOLERANCE, class_weight=class_weights
+    )
     steps = Pipeline([("standardised", StandardScaler()), ("regression", model)])
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
     search = GridSearchCV(steps, {"regression__C": STRENGTHS}, cv=folds)

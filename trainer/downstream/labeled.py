@@ -79,13 +79,27 @@ class LabeledGraphs(ABC):
             InvalidInput: The training part is too small, or another part cannot be scored.
         """
 
+    def class_weights(self, rows: Rows) -> NDArray[np.float64]:  # noqa: ARG002  (only classes have weights)
+        """Return the weights that balance the classes in some rows (`balanced_weights`), as `loss` takes them.
+
+        Raises:
+            InvalidInput: The graphs have measured values instead of classes.
+        """
+        raise InvalidInput(
+            "--class-weights balanced needs classes",
+            given=f"measured values of {self.noun}",
+            expected="labels of 0 and 1, or names of classes",
+            hint="leave --class-weights out",
+        )
+
     @abstractmethod
-    def loss(self, logits: Tensor, rows: Rows) -> Tensor:
+    def loss(self, logits: Tensor, rows: Rows, class_weights: Tensor | None = None) -> Tensor:
         """Return the loss of a batch, a scalar.
 
         Args:
             logits: (B, outputs) Logits.
             rows: (B,) Rows of the graphs.
+            class_weights: The weights of `class_weights`, for a weighted mean; None for equal weights.
         """
 
     @abstractmethod
@@ -126,9 +140,13 @@ class ClassifiedGraphs(LabeledGraphs):
         names = pa.array(self.readout.classes, pa.string())
         return {target: names.take(pa.array(self.labels)) for target in self.readout.targets}
 
-    def loss(self, logits: Tensor, rows: Rows) -> Tensor:
+    def class_weights(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the weight of each class, (C,)."""
+        return balanced_weights(self.labels[rows], self.outputs)
+
+    def loss(self, logits: Tensor, rows: Rows, class_weights: Tensor | None = None) -> Tensor:
         """Return the mean cross-entropy."""
-        return F.cross_entropy(logits, torch.from_numpy(self.labels[rows]).to(logits.device))
+        return F.cross_entropy(logits, torch.from_numpy(self.labels[rows]).to(logits.device), class_weights)
 
 
 class MeasuredGraphs(LabeledGraphs):
@@ -191,7 +209,12 @@ class MeasuredGraphs(LabeledGraphs):
             yield "valid", split.valid
         yield "test", split.test
 
-    def loss(self, logits: Tensor, rows: Rows) -> Tensor:
+    def loss(
+        self,
+        logits: Tensor,
+        rows: Rows,
+        class_weights: Tensor | None = None,  # noqa: ARG002  (values have no classes)
+    ) -> Tensor:
         """Return the mean squared error of the standardized values that are not missing; 0 if all are missing."""
         mean, deviation = self.scale
         target = torch.from_numpy((self.values[rows] - mean) / deviation).to(logits.device, logits.dtype)
@@ -207,3 +230,18 @@ class MeasuredGraphs(LabeledGraphs):
             float(np.sqrt(np.nanmean(errors**2, axis=0)).mean()),
             float(np.nanmean(np.abs(errors), axis=0).mean()),
         )
+
+
+def balanced_weights(labels: NDArray[np.integer[Any]], classes: int) -> NDArray[np.float64]:
+    """Return a weight for each class, so that all classes have the same total weight, (classes,).
+
+    The weight is n / (k * count) for n labels of k different classes, as in scikit-learn. Classes without labels have
+    weight 0.
+
+    Args:
+        labels: (N,) Classes from 0. Negative numbers stand for missing labels and do not count.
+        classes: Number of classes.
+    """
+    counts = np.bincount(labels[labels >= 0], minlength=classes)
+    weights = counts.sum() / (max(np.count_nonzero(counts), 1) * np.maximum(counts, 1))
+    return np.where(counts, weights, 0.0)

@@ -102,9 +102,7 @@ class Study:
                 "there are no seeds", given=list(seeds), expected="one seed or more", hint="use --seeds 1 or more"
             )
         splits = self.data.splits()
-        for split in splits:
-            self.data.require_scorable(split)
-        self._require_tunable(splits[0])
+        self._require_runnable(splits)
         training = self._training(splits, seeds)
         saved_run = None if self.output is None else Run(self.output, training, resume=True)
         model_folder = None if self.model_folder is None or self.model_folder.holds(training) else self.model_folder
@@ -175,8 +173,12 @@ class Study:
         finetuning = {**setting, "seed": seeds[0], "before": previous}
         return {"config": config, "model": model, "finetuned": finetuning, **package_record(model["encoder"])}
 
-    def _require_tunable(self, split: Split) -> None:
-        if self.trials and (self.is_frozen or not len(split.valid)):
+    def _require_runnable(self, splits: Sequence[Split]) -> None:
+        for split in splits:
+            self.data.require_scorable(split)
+            if self.options.class_weights is not None:
+                self.data.class_weights(split.train)
+        if self.trials and (self.is_frozen or not len(splits[0].valid)):
             raise InvalidInput(
                 "there is nothing to tune on validation data",
                 given="an encoder that is not trained"
@@ -257,7 +259,7 @@ class Study:
             if recorded:
                 return self._fitness(float(recorded.pop(0)))
             result = score(replace(self.options, **values))
-            assert result is not None, "_require_tunable checks that there is a validation part"
+            assert result is not None, "_require_runnable checks that there is a validation part"
             document["tuning"].append({"values": dict(values), score_name: result})
             _write(document, path)
             return self._fitness(result)

@@ -255,6 +255,14 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
     "surrounds; readout: as the encoder does in pre-training.",
 )
 @option(
+    "--class-weights",
+    type=click.Choice(("balanced", "none")),
+    default="none",
+    callback=lambda context, parameter, value: None if value == "none" else value,  # noqa: ARG005
+    panel="Training",
+    help="balanced: rare classes count more, so that all classes have the same total weight in training.",
+)
+@option(
     "--tune",
     "trials",
     type=click.IntRange(0),

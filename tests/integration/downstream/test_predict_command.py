@@ -166,6 +166,33 @@ def test_classes_have_the_scores_that_finetune_printed(
         assert (outcome.code, "needs one column of class names" in outcome.err) == (2, True)
 
 
+def test_class_weights_are_recorded_unless_they_are_equal(
+    table: Path, checkpoint: Path, graphkin: Any, tmp_path: Path
+) -> None:
+    output = tmp_path / "results.json"
+
+    def document(target: str, *options: str) -> dict[str, Any]:
+        command = ("finetune", "--csv", table, "--targets", target, "--split", "column:part", "--epochs", 1)
+        outcome = graphkin(*command, "--seeds", "0", "--checkpoint", checkpoint, "--output", output, *options)
+        assert outcome.code == 0, outcome.err
+        output_document = json.loads(output.read_text())
+        output.unlink()
+        return output_document
+
+    plain, same = document("nitrogen"), document("nitrogen", "--class-weights", "none")
+    balanced = document("nitrogen", "--class-weights", "balanced")
+    assert (plain["setting"], plain["runs"][0]["loss"]) == (same["setting"], same["runs"][0]["loss"])
+    assert "class_weights" not in plain["setting"]["options"]
+    assert balanced["setting"]["options"] == {**plain["setting"]["options"], "class_weights": "balanced"}
+    assert balanced["runs"][0]["loss"] != plain["runs"][0]["loss"]
+    outcome = graphkin(
+        *("finetune", "--csv", table, "--targets", "weight", "--checkpoint", checkpoint),
+        *("--class-weights", "balanced", "--output", output),
+    )
+    assert (outcome.code, "--class-weights balanced needs classes" in outcome.err) == (2, True)
+    assert not output.exists()
+
+
 def nearest(training: list[str], query: str, limit: int) -> list[tuple[float, int]]:
     """Return the similarity and the row of the most similar training molecules, by RDKit. The first row wins a tie."""
     generator = GetMorganGenerator(radius=2, fpSize=2048)

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import log_loss
+from sklearn.utils.class_weight import compute_class_weight
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.dataset import Dataset, label_loss, read_csv
 from graphkin.trainer.downstream.finetune import Classifier, Curve, FinetuneOptions, InitialEncoder, finetune
+from graphkin.trainer.downstream.labeled import balanced_weights
 from graphkin.trainer.downstream.split import Split
 from graphkin.trainer.downstream.tu import read_tu
 from graphkin.trainer.errors import Diverged
@@ -45,6 +48,47 @@ def test_missing_labels_give_neither_loss_nor_gradient() -> None:
     assert other.grad is not None
     assert torch.equal(logits.grad == 0, labels == -1)
     assert torch.equal(logits.grad, other.grad)
+
+
+def test_balanced_loss_equals_that_of_scikit_learn(dataset: Dataset) -> None:
+    """The mean over all labels of all tasks, weighted as by `compute_class_weight`. Missing labels do not count."""
+    rows = np.arange(5, 60)
+    labels = dataset.labels[rows]
+    logits = torch.randn(len(rows), 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    weights = dataset.class_weights(rows)
+    losses, sums = [], []
+    for task, column in enumerate(labels.T):
+        is_known = column >= 0
+        known, probabilities = column[is_known], logits[:, task].sigmoid().numpy()[is_known]
+        expected = compute_class_weight("balanced", classes=np.array([0, 1]), y=known)
+        np.testing.assert_allclose(weights[task], expected)
+        losses.append(log_loss(known, probabilities, sample_weight=expected[known]))
+        sums.append(expected[known].sum())
+    loss = dataset.loss(logits, rows, torch.from_numpy(weights))
+    assert float(loss) == pytest.approx(np.average(losses, weights=sums), abs=1e-12)
+    assert float(loss) != pytest.approx(float(dataset.loss(logits, rows)), abs=1e-4)
+
+
+def test_class_without_labels_has_no_weight() -> None:
+    labels = np.array([3, 0, 0, -1, 0, 3, 1, -1])
+    weights = compute_class_weight("balanced", classes=np.array([0, 1, 3]), y=labels[labels >= 0])
+    expected = dict(zip([0, 1, 3], weights, strict=True))
+    assert balanced_weights(labels, 5).tolist() == [expected[0], expected[1], 0, expected[3], 0]
+    assert balanced_weights(np.array([-1, -1]), 2).tolist() == [0, 0]
+
+
+def test_training_weights_classes_of_the_training_part_only(dataset: Dataset, split: Split) -> None:
+    """One batch without dropout: the loss of the first epoch is the balanced loss of the initial weights."""
+    options = FinetuneOptions(epochs=1, batch_size=len(split.train), dropout=0.0, class_weights="balanced")
+    start = InitialEncoder(SMALL)
+    run = finetune(start, dataset, split, options, seed=4)
+    torch.manual_seed(4)
+    classifier = Classifier(start.encoder(), dataset.outputs, options).train()
+    logits = classifier(Assembler(dataset.corpus).batch(split.train))
+    weights = torch.from_numpy(dataset.class_weights(split.train)).float()
+    assert run.loss == [pytest.approx(dataset.loss(logits, split.train, weights).item(), rel=1e-5)]
+    plain = finetune(start, dataset, split, replace(options, class_weights=None), seed=4)
+    assert run.loss[0] != pytest.approx(plain.loss[0], rel=1e-3)
 
 
 def test_a_batch_without_labels_changes_nothing() -> None:

@@ -61,6 +61,17 @@ def test_an_encoder_stays_as_it_is(shapes: Path) -> None:
     assert run.main.score == 1
 
 
+def test_balanced_classes_predict_the_rare_class_more_often() -> None:
+    """Two classes that overlap, 9:1: without weights hardly any row is assigned to the rare class."""
+    random = np.random.default_rng(0)
+    labels = (np.arange(600) % 10 == 0).astype(np.int64)
+    features = random.normal(labels[:, None], 1.0, (600, 2))
+    train, test = np.arange(400), np.arange(400, 600)
+    plain = class_scores(features, labels, train, test, 0).argmax(1).mean()
+    balanced = class_scores(features, labels, train, test, 0, "balanced").argmax(1).mean()
+    assert plain < 0.1 < 0.15 < balanced
+
+
 def test_new_encoder_cannot_be_frozen(shapes: Path, dataset: Dataset, split: Split) -> None:
     data = read_tu(shapes)
     with pytest.raises(InvalidInput, match="a new encoder"):

@@ -9,7 +9,8 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import accuracy_score, f1_score
+from sklearn.metrics import accuracy_score, f1_score, log_loss
+from sklearn.utils.class_weight import compute_class_weight
 
 import graphkin.trainer.model.encoders  # noqa: F401  (silences what PyG warns of while it is imported)
 from graphkin.protocol.errors import Conflict, Damaged, InvalidInput, NotFound
@@ -112,6 +113,11 @@ def test_loss_is_cross_entropy(folder: Path) -> None:
     logits, rows = torch.randn(4, 3, dtype=torch.float64), np.array([9, 2, 4, 20])
     expected = -logits.log_softmax(1)[range(4), dataset.labels[rows].tolist()].mean()
     torch.testing.assert_close(dataset.loss(logits, rows), expected)
+    weights = dataset.class_weights(rows)
+    present, labels = np.unique(dataset.labels[rows]), dataset.labels[rows]
+    np.testing.assert_allclose(weights[present], compute_class_weight("balanced", classes=present, y=labels))
+    balanced = log_loss(labels, logits.softmax(1), sample_weight=weights[labels], labels=range(3))
+    assert float(dataset.loss(logits, rows, torch.from_numpy(weights))) == pytest.approx(balanced)
 
 
 def replaced(folder: Path, target: Path, ending: str, text: str | None) -> Path:
