@@ -4,7 +4,7 @@ A package adds an encoder by an entry point of the group `graphkin.encoders`: th
 `pretraining.objective.make_encoder` calls. Names are looked up without importing a package.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
@@ -60,6 +60,27 @@ def package_record(name: str) -> dict[str, Any]:
     """Return the entry of a run's description that names the package of its encoder; empty for a built-in one."""
     package = encoder_package(name)
     return {} if package is None else {"package": package._asdict()}
+
+
+def require_package(name: str, description: Mapping[str, Any]) -> None:
+    """Check that an encoder is provided by an installed package, if a description has an entry of `package_record`.
+
+    Args:
+        name: Name of the encoder.
+        description: Description of a run or model.
+
+    Raises:
+        InvalidInput: The package is not installed. The hint is the command that installs it.
+    """
+    package = description.get("package")
+    if package is not None and encoder_package(name) is None:
+        distribution, version = package["distribution"], package["version"]
+        raise InvalidInput(
+            "the encoder of this model is not installed",
+            given=name,
+            expected=f"the package {distribution}, which provides it: version {version} in training",
+            hint=f"install the package: pip install {distribution}=={version}",
+        )
 
 
 def load_factory(name: str) -> Callable[..., object]:

@@ -3,7 +3,7 @@
 folder/
   model.json          kind of items, architecture, meaning of the outputs, setting of the training, checksums
   model.safetensors   weights of the encoder and of the head
-  items.parquet       training items: text, measured values and fingerprint
+  items.parquet       training items: text, measured values, and the fingerprints of molecules
 """
 
 import io
@@ -25,6 +25,7 @@ from graphkin.runtime.files import rename_durably, temporary_path
 from graphkin.trainer.downstream.finetune import Classifier, FinetuneOptions, compute_logits
 from graphkin.trainer.downstream.readout import Readout
 from graphkin.trainer.downstream.split import Rows
+from graphkin.trainer.encoder_registry import package_record, require_package
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.model.batch import Assembler
 from graphkin.trainer.model.pooling import Pooling
@@ -44,14 +45,14 @@ class ModelFolder:
         path: The folder.
         kind: Kind of the items: `molecules`, `graphs` or `nodes`.
         readout: The meaning of the outputs.
-        fingerprint: Type of the fingerprints in `items`.
+        fingerprint: Type of the fingerprints in `items`; None if there are none.
         items: The labeled items, of which the training part is saved.
     """
 
     path: Path
     kind: str
     readout: Readout
-    fingerprint: str
+    fingerprint: str | None
     items: pa.Table
 
     def holds(self, training: Mapping[str, Any]) -> bool:
@@ -99,6 +100,7 @@ class ModelFolder:
                     "format": _FORMAT,
                     "kind": self.kind,
                     "model": asdict(model),
+                    **package_record(model.encoder),
                     "pooling": pooling,
                     "readout": self.readout.as_json(),
                     "fingerprint": self.fingerprint,
@@ -127,14 +129,14 @@ class SavedModel:
         kind: Kind of the items that it predicts: `molecules`, `graphs` or `nodes`.
         features: Name of the set of features of molecules that it needs.
         readout: The meaning of its outputs.
-        fingerprint: Type of the fingerprints in `items`.
-        items: The training items: their text, the columns `measured_TARGET`, and `fingerprint`.
+        fingerprint: Type of the fingerprints in `items`; None if there are none.
+        items: The training items: their text, the columns `measured_TARGET`, and `fingerprint` for molecules.
     """
 
     kind: str
     features: str
     readout: Readout
-    fingerprint: str
+    fingerprint: str | None
     items: pa.Table
     _classifier: Classifier
 
@@ -157,6 +159,7 @@ def load_model(folder: Path, device: str = "cpu") -> SavedModel:
         NotFound: The folder holds no model.
         Conflict: A newer version of graphkin wrote the model.
         Damaged: A file of the folder is damaged.
+        InvalidInput: The encoder is of a package that is not installed.
     """
     description = _read_description(folder)
     try:
@@ -165,6 +168,7 @@ def load_model(folder: Path, device: str = "cpu") -> SavedModel:
                 raise ValueError(f"{name} differs from its checksum")
         readout = Readout.from_json(description["readout"])
         options = FinetuneOptions(pooling=description["pooling"])
+        require_package(description["model"]["encoder"], description)
         model = Model.from_json(description["model"])
         classifier = Classifier(make_encoder(model), readout.outputs, options)
         classifier.load_state_dict(load_tensors(folder / _WEIGHTS))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphkin.protocol.errors import Damaged, InvalidInput
-from graphkin.trainer.encoder_registry import encoder_package
+from graphkin.protocol.errors import Damaged
+from graphkin.trainer.encoder_registry import require_package
 from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, read_model, read_run
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
@@ -46,7 +46,7 @@ def load_encoder(folder: Path) -> Pretrained:
     """
     run, weights = read_run(folder), read_model(folder)
     try:
-        _require_package(run)
+        require_package((run["config"] or run)["model"]["encoder"], run)
         config = None if run["config"] is None else PretrainConfig.from_json(run["config"])
         model = Model.from_json(run["model"]) if config is None else config.model
         encoder = make_encoder(model)
@@ -63,19 +63,6 @@ def load_encoder(folder: Path) -> Pretrained:
         ) from error
     recipe = run.get("generation", {}).get("recipe")
     return Pretrained(encoder.eval(), model, config, recipe, run.get("finetuned"))
-
-
-def _require_package(run: Mapping[str, Any]) -> None:
-    """Raise `InvalidInput` if the encoder of a run is of a package that is not installed."""
-    name = (run["config"] or run)["model"]["encoder"]
-    if "package" in run and encoder_package(name) is None:
-        distribution, version = run["package"]["distribution"], run["package"]["version"]
-        raise InvalidInput(
-            "the encoder of this checkpoint is not installed",
-            given=name,
-            expected=f"the package {distribution}, which provides it: version {version} in training",
-            hint=f"install the package: pip install {distribution}=={version}",
-        )
 
 
 def weights_sha256(encoder: Encoder) -> str:

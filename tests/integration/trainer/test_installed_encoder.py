@@ -132,7 +132,7 @@ def test_embeddings_are_the_readout_of_the_encoder(run: Path, corpus: Corpus) ->
 
 def test_checkpoint_without_its_package_says_what_to_install(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    with pytest.raises(InvalidInput, match="the encoder of this checkpoint is not installed") as raised:
+    with pytest.raises(InvalidInput, match="the encoder of this model is not installed") as raised:
         load_encoder(run)
     assert raised.value.hint == "install the package: pip install gated==1.0"
 
@@ -169,7 +169,7 @@ def test_fine_tuning_sets_dropout_and_takes_the_readout(run: Path, corpus: Corpu
 
 
 def test_commands_pretrain_embed_finetune_and_predict(
-    graphkin: Any, gated: str, nci_smiles: list[str], tmp_path: Path
+    graphkin: Any, gated: str, nci_smiles: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     smiles = nci_smiles[:SIZE]
     draws = Sampling.from_strategy("hgc-fo", batch_size=8)
@@ -203,6 +203,13 @@ def test_commands_pretrain_embed_finetune_and_predict(
         outcome = graphkin("predict", *predict)
         assert outcome.code == 0, outcome.err
         assert len(predictions.read_text().splitlines()) == SIZE + 1
+        assert json.loads((model / "model.json").read_text())["package"] == {"distribution": gated, "version": "1.0"}
+    with monkeypatch.context() as uninstalled:
+        uninstalled.setattr(sys, "path", [each for each in sys.path if not each.endswith("toy_encoder")])
+        outcome = graphkin("predict", *predict)
+        assert outcome.code == 2
+        assert "the encoder of this model is not installed" in outcome.err
+        assert "pip install gated==1.0" in outcome.err
     outcome = graphkin("pretrain", *train, "--encoder", "gatde", "--output", tmp_path / "other")
     assert (outcome.code, "did you mean gated?" in outcome.err) == (2, True)
 
