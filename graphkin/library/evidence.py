@@ -1,7 +1,7 @@
-"""Similarity of labeled molecules: the clusters that a split keeps whole, and the evidence for a prediction.
+"""Similarity of labeled molecules and graphs: the clusters that a split keeps whole, and the evidence for a prediction.
 
-The evidence for a prediction are the most similar molecules that the model was trained on, with their measured values,
-and the most similar items of a collection.
+The evidence for a prediction are the most similar items that the model was trained on, with their measured values, and
+the most similar items of a collection.
 """
 
 import os
@@ -16,13 +16,18 @@ from graphkin.collection.open_collection import OpenCollection
 from graphkin.protocol.errors import Conflict
 from graphkin.runtime.workers.chunks import map_chunks
 from graphkin.similarity.columns import fixed_width_array
-from graphkin.similarity.hits import Matches
+from graphkin.similarity.graphs.index import SubtreeIndex
+from graphkin.similarity.graphs.recipe import resolve_graphs
+from graphkin.similarity.graphs.structure import Structure
+from graphkin.similarity.graphs.wl import Features, normalize
+from graphkin.similarity.hits import Hits, Matches
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.nearest import FingerprintIndex
 from graphkin.store.records import Int32, UInt64
+from graphkin.trainer.features.corpus import Corpus
 
-_RECIPE = resolve()
+_RECIPE, _GRAPH_RECIPE = resolve(), resolve_graphs()
 _BLOCK = 4096  # molecules handed to a process at a time
 
 FINGERPRINT = _RECIPE.fingerprint.type
@@ -65,14 +70,37 @@ def cluster_molecules(smiles: Sequence[str]) -> Int32:
     return clusters_from_pairs(pairs, tie_ranks(content_digests(canonical, _RECIPE.tie_seed))).label
 
 
+def graph_items(corpus: Corpus, measured: Mapping[str, pa.Array]) -> pa.Table:
+    """Return the columns of a saved model of graphs: structure, and `measured_TARGET` for each target."""
+    return pa.table({"structure": pa.array(graph_texts(corpus), pa.large_string()), **_measured_columns(measured)})
+
+
+def graph_texts(corpus: Corpus) -> list[str]:
+    """Return the graphs of a corpus as JSON that `graphkin ingest graphs` reads."""
+    offsets, edge_offsets = corpus.atom_offsets.astype(np.int64), corpus.edge_offsets.astype(np.int64)
+    first = np.repeat(offsets[:-1], corpus.atoms)
+    end = np.repeat(np.arange(len(first)) - first, corpus.degree)
+    edges = np.stack([end, corpus.source], axis=1).astype(np.int64)  # each edge in both directions, sorted by `end`
+    texts = []
+    for nodes, start, stop in zip(corpus.atoms.tolist(), edge_offsets, edge_offsets[1:], strict=False):
+        own = edges[start:stop]
+        texts.append(Structure(nodes, own[own[:, 0] < own[:, 1]]).text)
+    return texts
+
+
 def training_items(smiles: Sequence[str], measured: Mapping[str, pa.Array]) -> pa.Table:
-    """Return the columns of a saved model: smiles, `measured_TARGET` for each target, and fingerprint."""
+    """Return the columns of a saved model of molecules: smiles, `measured_TARGET` for each target, and fingerprint."""
     words = compute_fingerprints(smiles)
     fingerprints = pa.FixedSizeBinaryArray.from_buffers(
         pa.binary(words.shape[1] * words.itemsize), len(words), [None, pa.py_buffer(words)]
     )
-    values = {f"measured_{target}": column for target, column in measured.items()}
-    return pa.table({"smiles": pa.array(smiles, pa.string()), **values, "fingerprint": fingerprints})
+    return pa.table(
+        {"smiles": pa.array(smiles, pa.string()), **_measured_columns(measured), "fingerprint": fingerprints}
+    )
+
+
+def _measured_columns(measured: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    return {f"measured_{target}": column for target, column in measured.items()}
 
 
 class TrainingEvidence:
@@ -87,7 +115,7 @@ class TrainingEvidence:
         Conflict: The installed RDKit or graphkin computes other fingerprints.
     """
 
-    def __init__(self, items: pa.Table, fingerprint: str, limit: int) -> None:
+    def __init__(self, items: pa.Table, fingerprint: str | None, limit: int) -> None:
         if fingerprint != FINGERPRINT:
             raise Conflict(
                 "this version of graphkin computes other fingerprints than the model has",
@@ -114,41 +142,80 @@ class TrainingEvidence:
         return _spread(matches, self._items.drop_columns("fingerprint"), len(smiles), self._limit, "nearest")
 
 
+class GraphEvidence:
+    """The graphs that a model was trained on, as evidence for its predictions.
+
+    They are compared by the Weisfeiler-Lehman kernel with the default settings of `graphkin ingest graphs`.
+
+    Args:
+        items: The columns that `graph_items` returns.
+        limit: Number of graphs for each prediction.
+    """
+
+    def __init__(self, items: pa.Table, limit: int) -> None:
+        self._items = items
+        self._limit = limit
+
+    @cached_property
+    def _index(self) -> SubtreeIndex:
+        return SubtreeIndex.from_features(_subtrees(self._items["structure"].to_pylist()))
+
+    def columns(self, structures: Sequence[str]) -> dict[str, pa.Array]:
+        """Return the most similar training graphs of n graphs in JSON, as columns of n rows.
+
+        The columns of the k-th graph are `nearest_k_similarity`, `nearest_k_structure` and `nearest_k_measured_TARGET`
+        for each target. Graphs of equal similarity are in the order of the training data.
+        """
+        parts = []
+        for query, features in enumerate(_subtrees([structure]) for structure in structures):
+            similarity = normalize(self._index.products(features), self._index.square, features.square[0])
+            rows = np.arange(len(similarity), dtype=np.int32)
+            parts.append(Matches.from_hits(query, Hits(rows, similarity.astype(np.float32)).best(self._limit)))
+        return _spread(Matches.concatenate(parts), self._items, len(structures), self._limit, "nearest")
+
+
+def _subtrees(structures: Sequence[str]) -> Features:
+    """Return the Weisfeiler-Lehman features of graphs in JSON."""
+    return Features.from_structures([Structure.read(text) for text in structures], _GRAPH_RECIPE)
+
+
 class CollectionEvidence:
     """The items of a collection, as evidence for predictions.
 
     Args:
-        collection: A collection of molecules.
+        collection: A collection.
+        kind: Kind of its items: `molecule` or `graph`.
         limit: Number of items for each prediction.
 
     Raises:
-        Conflict: The collection does not hold molecules.
+        Conflict: The items of the collection are of another kind.
     """
 
-    def __init__(self, collection: OpenCollection, limit: int) -> None:
-        kind = collection.generation.manifest.kind
-        if kind != "molecule":
+    def __init__(self, collection: OpenCollection, kind: str, limit: int) -> None:
+        collection_kind = collection.generation.manifest.kind
+        if collection_kind != kind:
             raise Conflict(
-                "predictions for molecules cannot be compared with this collection",
-                given=f"a collection of kind {kind}",
-                expected="a collection of molecules",
+                f"predictions for {kind}s cannot be compared with this collection",
+                given=f"a collection of kind {collection_kind}",
+                expected=f"a collection of {kind}s",
                 hint="name another collection, or leave --store and --collection out",
             )
         self._collection = collection
+        self._column = "smiles" if kind == "molecule" else "structure"
         self._limit = limit
 
-    def columns(self, smiles: Sequence[str]) -> dict[str, pa.Array]:
-        """Return the most similar items of n molecules, as columns of n rows.
+    def columns(self, texts: Sequence[str]) -> dict[str, pa.Array]:
+        """Return the most similar items of n molecules as SMILES, or graphs in JSON, as columns of n rows.
 
-        The columns of the k-th item are `collection_k_similarity`, `collection_k_id`, `collection_k_smiles` and
-        `collection_k_names`. Molecules that the collection would reject have no items.
+        The columns of the k-th item are `collection_k_similarity`, `collection_k_id`, `collection_k_names`, and
+        `collection_k_smiles` or `collection_k_structure`. Records that the collection would reject have no items.
         """
-        structures = [{"smiles": text} for text in smiles]
+        structures = [{self._column: text} for text in texts]
         matches = self._collection.search_each(structures, None, self._limit).hits
         ids, positions = np.unique(matches.ids, return_inverse=True)
-        items = self._collection.items_of(ids).select(["id", "smiles", "names"])
+        items = self._collection.items_of(ids).select(["id", self._column, "names"])
         hits = Matches(matches.query, positions.astype(np.int32), matches.similarity)
-        return _spread(hits, items, len(smiles), self._limit, "collection")
+        return _spread(hits, items, len(texts), self._limit, "collection")
 
 
 def _spread(matches: Matches, items: pa.Table, count: int, limit: int, prefix: str) -> dict[str, pa.Array]:

@@ -284,8 +284,8 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
     type=click.Path(path_type=Path),
     metavar="DIR",
     panel="Output",
-    help="New folder for the fine-tuned model and its training molecules, for `graphkin predict`. Needs one seed, and "
-    "molecules.",
+    help="New folder for the fine-tuned model and its training items, for `graphkin predict`. Needs one seed, and "
+    "molecules, or graphs without --node-attributes.",
 )
 @option(
     "--output",
@@ -489,15 +489,18 @@ def _split(molecules: "MoleculeFile", rule: str) -> "Partition | None":
 
 def _model_folder(path: Path, data: "LabeledGraphs") -> "ModelFolder":
     """Return the folder for a model of these data, with the evidence for its predictions."""
-    from graphkin.library.evidence import FINGERPRINT, training_items
+    from graphkin.library.evidence import FINGERPRINT, graph_items, training_items
     from graphkin.trainer.downstream.labeled_molecules import LabeledMolecules
     from graphkin.trainer.downstream.saved_model import ModelFolder
+    from graphkin.trainer.downstream.tu import TuDataset
 
-    if not isinstance(data, LabeledMolecules):
-        raise InvalidInput(
-            "--save-model needs molecules",
-            given=data.noun,
-            expected="--csv with labeled molecules",
-            hint="leave --save-model out, or use --save-encoder",
-        )
-    return ModelFolder(path, data.noun, data.readout, FINGERPRINT, training_items(data.smiles, data.measured))
+    if isinstance(data, LabeledMolecules):
+        return ModelFolder(path, data.noun, data.readout, FINGERPRINT, training_items(data.smiles, data.measured))
+    if isinstance(data, TuDataset) and not data.attributes:
+        return ModelFolder(path, data.noun, data.readout, None, graph_items(data.corpus, data.measured))
+    raise InvalidInput(
+        "--save-model needs molecules, or graphs without node attributes",
+        given=f"{data.noun} with node attributes" if isinstance(data, TuDataset) else data.noun,
+        expected="--csv with labeled molecules, or --tu",
+        hint="leave --save-model out, or use --save-encoder",
+    )

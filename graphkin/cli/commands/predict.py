@@ -26,7 +26,7 @@ _NOUNS = {"molecules": "molecule", "graphs": "graph"}
 """The noun of the records that a model predicts, by the kind of the model."""
 
 Evidence = Callable[[Sequence[str]], "dict[str, pa.Array]"]
-"""A function that returns columns for the molecules with these SMILES."""
+"""A function that returns columns for molecules as SMILES, or graphs as JSON."""
 
 
 @command(
@@ -42,6 +42,10 @@ Evidence = Callable[[Sequence[str]], "dict[str, pa.Array]"]
         (
             "Read SMILES from standard input",
             "echo CCO | graphkin predict --model model --input - --format smi --output -",
+        ),
+        (
+            "Predict the classes of graphs",
+            "graphkin predict --model model --input graphs.jsonl --output classes.csv",
         ),
     ]
 )
@@ -60,11 +64,12 @@ Evidence = Callable[[Sequence[str]], "dict[str, pa.Array]"]
     required=True,
     metavar="FILE",
     panel="Input",
-    help="Molecules as SMILES, CSV, TSV, SDF or Parquet, which may be compressed, or - for standard input.",
+    help="Molecules as SMILES, CSV, TSV, SDF or Parquet, graphs in the layout of TUDataset, GraphML or JSONL, or - for "
+    "standard input. Files may be compressed.",
 )
 @option(
     "--format",
-    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet"]),
+    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "tu", "graphml", "jsonl"]),
     panel="Input",
     help="Format of the input. Standard input (-) needs it. [default: by file name]",
 )
@@ -80,14 +85,14 @@ Evidence = Callable[[Sequence[str]], "dict[str, pa.Array]"]
     "--collection",
     metavar="NAME",
     panel="Collection",
-    help="Collection of molecules to search for each molecule of the input.",
+    help="Collection of molecules or graphs to search for each record of the input.",
 )
 @option(
     "--nearest",
     type=click.IntRange(0, MAX_HITS),
     default=3,
     panel="Output",
-    help="Number of training molecules, and of items of the collection, for each prediction.",
+    help="Number of training items, and of items of the collection, for each prediction.",
 )
 @option(
     "--output",
@@ -112,20 +117,24 @@ def predict(
     as_json: bool,
     **read: Any,
 ) -> None:
-    """Predict the properties of molecules with a fine-tuned model.
+    """Predict molecules or graphs with a fine-tuned model.
 
-    The file has one row for each record of the input, in the same order. Its columns are row (from 0), name, smiles,
-    error, and the predictions. probability_TARGET is the probability of class 1. predicted_TARGET is a value in the
-    units of the training data, or the most probable class, and then probability_CLASS is the probability of each
-    class. A record that cannot be read has its reason in error, and no prediction.
+    The file has one row for each record of the input, in the same order. Its columns are row (from 0), name, smiles
+    (graphs: structure, as JSON), error, and the predictions. probability_TARGET is the probability of class 1.
+    predicted_TARGET is a value in the units of the training data, or the most probable class, and then
+    probability_CLASS is the probability of each class. A record that cannot be read has its reason in error, and no
+    prediction.
 
     nearest_1_similarity, nearest_1_smiles and nearest_1_measured_TARGET describe the most similar molecule that the
     model was trained on: the Tanimoto similarity of the Morgan fingerprints, the molecule, and its measured value. A
     prediction without a similar training molecule deserves less trust. Training molecules of equal similarity are in
     the order of the training data.
 
+    For graphs, nearest_1_structure is the most similar training graph, by the Weisfeiler-Lehman kernel with the default
+    settings of `graphkin ingest graphs`: the cosine of the numbers of subtrees.
+
     With --store and --collection, collection_1_similarity, collection_1_id, collection_1_smiles and collection_1_names
-    describe the most similar item of that collection, by the fingerprint of the collection.
+    describe the most similar item of that collection, by the fingerprint or the kernel of the collection.
 
     Everything comes from the folder of the model: no server and no network is needed.
     """
@@ -178,7 +187,7 @@ def _evidence(
 ) -> list[Evidence]:
     """Return the functions that compute the evidence. `resources` closes the collection."""
     from graphkin.collection.open_collection import OpenCollection
-    from graphkin.library.evidence import CollectionEvidence, TrainingEvidence
+    from graphkin.library.evidence import CollectionEvidence, GraphEvidence, TrainingEvidence
     from graphkin.store import open_generation
 
     is_explicit = click.get_current_context().get_parameter_source("store_location") is ParameterSource.COMMANDLINE
@@ -187,10 +196,14 @@ def _evidence(
         raise InvalidInput("--store and --collection belong together", hint=f"add {missing}")
     if not limit:
         return []
-    evidence: list[Evidence] = [TrainingEvidence(model.items, model.fingerprint, limit).columns]
+    is_graphs = model.kind == "graphs"
+    training = (
+        GraphEvidence(model.items, limit) if is_graphs else TrainingEvidence(model.items, model.fingerprint, limit)
+    )
+    evidence: list[Evidence] = [training.columns]
     if collection is not None and store_location is not None:
         reader = resources.enter_context(open_generation(store_location, collection, None))
-        evidence.append(CollectionEvidence(OpenCollection(reader), limit).columns)
+        evidence.append(CollectionEvidence(OpenCollection(reader), _NOUNS[model.kind], limit).columns)
     return evidence
 
 
