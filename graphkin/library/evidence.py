@@ -13,18 +13,23 @@ import pyarrow as pa
 from rdkit import Chem, rdBase
 
 from graphkin.collection.open_collection import OpenCollection
+from graphkin.library.subgraphs import similarity_network
 from graphkin.protocol.errors import Conflict
 from graphkin.runtime.workers.chunks import map_chunks
 from graphkin.similarity.columns import fixed_width_array
+from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.index import SubtreeIndex
-from graphkin.similarity.graphs.recipe import resolve_graphs
+from graphkin.similarity.graphs.recipe import StructureRecipe, resolve_graphs
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features, normalize
 from graphkin.similarity.hits import Hits, Matches
 from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.nearest import FingerprintIndex
+from graphkin.similarity.nodes.describer import node_structures
+from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.store.records import Int32, UInt64
+from graphkin.trainer.downstream.nodes import LabeledNodes
 from graphkin.trainer.features.corpus import Corpus
 
 _RECIPE, _GRAPH_RECIPE = resolve(), resolve_graphs()
@@ -73,6 +78,23 @@ def cluster_molecules(smiles: Sequence[str]) -> Int32:
 def graph_items(corpus: Corpus, measured: Mapping[str, pa.Array]) -> pa.Table:
     """Return the columns of a saved model of graphs: structure, and `measured_TARGET` for each target."""
     return pa.table({"structure": pa.array(graph_texts(corpus), pa.large_string()), **_measured_columns(measured)})
+
+
+def node_items(nodes: LabeledNodes, recipe: NodeRecipe, measured: Mapping[str, pa.Array]) -> pa.Table:
+    """Return the columns of a saved model of nodes: node, structure, and `measured_TARGET` for each target."""
+    return pa.table(
+        {
+            "node": pa.array([nodes.names[node] for node in nodes.nodes], pa.string()),
+            "structure": pa.array(node_texts(nodes, recipe), pa.large_string()),
+            **_measured_columns(measured),
+        }
+    )
+
+
+def node_texts(nodes: LabeledNodes, recipe: NodeRecipe) -> list[str]:
+    """Return the subgraphs around nodes as JSON, with all that a recipe compares."""
+    structures = node_structures(similarity_network(nodes), recipe, nodes.nodes.astype(np.int32))
+    return [structure.text for _, structure in structures]
 
 
 def graph_texts(corpus: Corpus) -> list[str]:
@@ -143,40 +165,41 @@ class TrainingEvidence:
 
 
 class GraphEvidence:
-    """The graphs that a model was trained on, as evidence for its predictions.
+    """The graphs or nodes that a model was trained on, as evidence for its predictions.
 
-    They are compared by the Weisfeiler-Lehman kernel with the default settings of `graphkin ingest graphs`.
+    They are compared by the Weisfeiler-Lehman kernel.
 
     Args:
-        items: The columns that `graph_items` returns.
-        limit: Number of graphs for each prediction.
+        items: The columns that `graph_items` or `node_items` returns.
+        limit: Number of items for each prediction.
+        recipe: Settings of the kernel; for graphs, the defaults of `graphkin ingest graphs`.
     """
 
-    def __init__(self, items: pa.Table, limit: int) -> None:
+    def __init__(self, items: pa.Table, limit: int, recipe: StructureRecipe = _GRAPH_RECIPE) -> None:
         self._items = items
         self._limit = limit
+        self._recipe = recipe
 
     @cached_property
     def _index(self) -> SubtreeIndex:
-        return SubtreeIndex.from_features(_subtrees(self._items["structure"].to_pylist()))
+        texts = self._items["structure"].to_pylist()
+        structures = [read_structure(text, self._recipe) for text in texts]
+        return SubtreeIndex.from_features(Features.from_structures(structures, self._recipe))
 
-    def columns(self, structures: Sequence[str]) -> dict[str, pa.Array]:
-        """Return the most similar training graphs of n graphs in JSON, as columns of n rows.
+    def columns(self, texts: Sequence[str]) -> dict[str, pa.Array]:
+        """Return the most similar training items of n graphs, or of subgraphs around nodes, in JSON, as n rows.
 
-        The columns of the k-th graph are `nearest_k_similarity`, `nearest_k_structure` and `nearest_k_measured_TARGET`
-        for each target. Graphs of equal similarity are in the order of the training data.
+        The columns of the k-th item are `nearest_k_similarity`, `nearest_k_structure` (nodes: `nearest_k_node`), and
+        `nearest_k_measured_TARGET` for each target. Items of equal similarity are in the order of the training data.
         """
         parts = []
-        for query, features in enumerate(_subtrees([structure]) for structure in structures):
+        for query, text in enumerate(texts):
+            features = Features.from_structures([read_structure(text, self._recipe)], self._recipe)
             similarity = normalize(self._index.products(features), self._index.square, features.square[0])
             rows = np.arange(len(similarity), dtype=np.int32)
             parts.append(Matches.from_hits(query, Hits(rows, similarity.astype(np.float32)).best(self._limit)))
-        return _spread(Matches.concatenate(parts), self._items, len(structures), self._limit, "nearest")
-
-
-def _subtrees(structures: Sequence[str]) -> Features:
-    """Return the Weisfeiler-Lehman features of graphs in JSON."""
-    return Features.from_structures([Structure.read(text) for text in structures], _GRAPH_RECIPE)
+        items = self._items.drop_columns("structure") if "node" in self._items.column_names else self._items
+        return _spread(Matches.concatenate(parts), items, len(texts), self._limit, "nearest")
 
 
 class CollectionEvidence:

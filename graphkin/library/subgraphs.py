@@ -1,6 +1,9 @@
 """Subgraphs around the labeled nodes of a network, by the rule of a checkpoint or of a recipe, for fine-tuning."""
 
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +15,7 @@ from graphkin.similarity.recipe import validate_recipe
 from graphkin.trainer.downstream.finetune import InitialEncoder
 from graphkin.trainer.downstream.nodes import LabeledNodes, Subgraphs, walked
 from graphkin.trainer.features.corpus import Corpus
+from graphkin.trainer.features.network import Network as TrainerNetwork
 from graphkin.trainer.features.surroundings import surroundings
 from graphkin.trainer.strategy import Walks
 
@@ -20,6 +24,9 @@ _FIELDS = {
     "walks": {"subgraph", "restart", "max_nodes", "walks", "seed"},
 }
 """Fields of a recipe that decide the subgraphs, by `NodeRecipe.subgraph`."""
+
+SubgraphRule: TypeAlias = NodeRecipe | Walks
+"""The recipe of a collection of nodes, or the random walks of the strategy gcc."""
 
 _WALKS_OF_EARLIER_VERSIONS = Walks(fewest=64, unit="walks")
 
@@ -31,10 +38,7 @@ def subgraphs_of_recipe(recipe: NodeRecipe) -> Subgraphs:
     """
 
     def around(labeled: LabeledNodes) -> Corpus:
-        owner = np.repeat(np.arange(labeled.network.size), labeled.network.degree)
-        source, target = owner.astype(np.int32), labeled.network.indices.astype(np.int32)
-        is_first = source < target
-        network = Network.from_edges(pa.array(labeled.names, pa.string()), source[is_first], target[is_first])
+        network = similarity_network(labeled)
         parts = [
             surroundings(
                 "",
@@ -50,7 +54,54 @@ def subgraphs_of_recipe(recipe: NodeRecipe) -> Subgraphs:
     return Subgraphs(recipe.model_dump(mode="json", include=_FIELDS[recipe.subgraph]), around)
 
 
+def similarity_network(labeled: LabeledNodes) -> Network:
+    """Return the network of labeled nodes in the form that `graphkin ingest nodes` compares."""
+    return _similarity_network(labeled.network, labeled.names)
+
+
+@lru_cache(maxsize=1)  # predictions take the subgraphs of one network in many blocks
+def _similarity_network(network: TrainerNetwork, names: tuple[str, ...]) -> Network:
+    owner = np.repeat(np.arange(network.size), network.degree)
+    source, target = owner.astype(np.int32), network.indices.astype(np.int32)
+    is_first = source < target
+    return Network.from_edges(pa.array(names, pa.string()), source[is_first], target[is_first])
+
+
+def subgraphs_of(rule: SubgraphRule) -> Subgraphs:
+    """Return the subgraphs of a rule."""
+    return walked(rule) if isinstance(rule, Walks) else subgraphs_of_recipe(rule)
+
+
+def comparison_recipe(rule: SubgraphRule) -> NodeRecipe:
+    """Return the recipe by which nodes are compared: that of the rule, else the default of `graphkin ingest nodes`.
+
+    The default also replaces the kernel "proximity", which compares no subgraphs.
+    """
+    return rule if isinstance(rule, NodeRecipe) and rule.kernel == "wl" else resolve_nodes()
+
+
+def rule_as_json(rule: SubgraphRule) -> dict[str, Any]:
+    """Return a rule as a JSON object that `rule_from_json` reads."""
+    return {"walks": asdict(rule)} if isinstance(rule, Walks) else {"recipe": rule.model_dump(mode="json")}
+
+
+def rule_from_json(values: Mapping[str, Any]) -> SubgraphRule:
+    """Return the rule that `rule_as_json` wrote.
+
+    Raises:
+        InvalidInput: The recipe is of a later version.
+    """
+    if "walks" in values:
+        return Walks(**values["walks"])
+    return validate_recipe(NodeRecipe, dict(upgrade(values["recipe"])))
+
+
 def subgraphs_for(start: InitialEncoder, rule: Literal["ppr", "walks"] | None = None) -> Subgraphs:
+    """Return the subgraphs that an encoder is fine-tuned on, by `rule_for`."""
+    return subgraphs_of(rule_for(start, rule))
+
+
+def rule_for(start: InitialEncoder, rule: Literal["ppr", "walks"] | None = None) -> SubgraphRule:
     """Return the rule of the subgraphs that an encoder is fine-tuned on.
 
     Args:
@@ -64,11 +115,11 @@ def subgraphs_for(start: InitialEncoder, rule: Literal["ppr", "walks"] | None = 
         InvalidInput: The recipe of the collection is of a later version.
     """
     if rule == "walks":
-        return walked(Walks())
+        return Walks()
     if rule == "ppr" or start.pretraining is None:
-        return subgraphs_of_recipe(resolve_nodes())
+        return resolve_nodes()
     if start.pretraining.draws.walks is not None:
-        return walked(start.pretraining.draws.walks)
+        return start.pretraining.draws.walks
     if start.recipe is None:
-        return walked(_WALKS_OF_EARLIER_VERSIONS)
-    return subgraphs_of_recipe(validate_recipe(NodeRecipe, dict(upgrade(start.recipe))))
+        return _WALKS_OF_EARLIER_VERSIONS
+    return validate_recipe(NodeRecipe, dict(upgrade(start.recipe)))

@@ -208,6 +208,19 @@ class MeasuredNodes(MeasuredGraphs):
         return {"nodes": self.corpus.size, "values": values, **_describe(self), "note": note}
 
 
+def read_all_nodes(edges: Path) -> LabeledNodes:
+    """Read all nodes of a graph, without labels, in the order of their first occurrence.
+
+    Raises:
+        GraphkinError: The errors of `read_edges`.
+    """
+    network, indices = read_edges(edges)
+    identity = hashlib.sha256(edges.read_bytes()).hexdigest()
+    return LabeledNodes(
+        edges.name.split(".")[0], identity, network, tuple(indices), np.arange(len(indices)), ("",) * len(indices)
+    )
+
+
 def read_nodes(edges: Path, labels: Path) -> LabeledNodes:
     """Read the labeled nodes of a graph.
 

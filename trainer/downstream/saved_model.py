@@ -47,6 +47,7 @@ class ModelFolder:
         readout: The meaning of the outputs.
         fingerprint: Type of the fingerprints in `items`; None if there are none.
         items: The labeled items, of which the training part is saved.
+        subgraphs: The rule that represents nodes by subgraphs, as JSON; None for other kinds.
     """
 
     path: Path
@@ -54,6 +55,7 @@ class ModelFolder:
     readout: Readout
     fingerprint: str | None
     items: pa.Table
+    subgraphs: Mapping[str, Any] | None = None
 
     def holds(self, training: Mapping[str, Any]) -> bool:
         """Return whether the folder holds a model of this training. A missing or empty folder holds none.
@@ -104,6 +106,7 @@ class ModelFolder:
                     "pooling": pooling,
                     "readout": self.readout.as_json(),
                     "fingerprint": self.fingerprint,
+                    **({} if self.subgraphs is None else {"subgraphs": self.subgraphs}),
                     "training": training,
                     "crc32": {name: zlib.crc32((draft / name).read_bytes()) for name in (_WEIGHTS, _ITEMS)},
                 }
@@ -131,6 +134,7 @@ class SavedModel:
         readout: The meaning of its outputs.
         fingerprint: Type of the fingerprints in `items`; None if there are none.
         items: The training items: their text, the columns `measured_TARGET`, and `fingerprint` for molecules.
+        subgraphs: The rule that represents nodes by subgraphs, as JSON; None for other kinds.
     """
 
     kind: str
@@ -138,6 +142,7 @@ class SavedModel:
     readout: Readout
     fingerprint: str | None
     items: pa.Table
+    subgraphs: Mapping[str, Any] | None
     _classifier: Classifier
 
     def predict(self, corpus: Corpus) -> dict[str, NDArray[Any]]:
@@ -174,9 +179,10 @@ def load_model(folder: Path, device: str = "cpu") -> SavedModel:
         classifier.load_state_dict(load_tensors(folder / _WEIGHTS))
         items = pq.read_table(io.BytesIO((folder / _ITEMS).read_bytes()))
         kind, fingerprint = description["kind"], description["fingerprint"]
+        subgraphs = description.get("subgraphs")
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError) as error:
         raise _damaged(folder, error) from error
-    return SavedModel(kind, model.features, readout, fingerprint, items, classifier.eval().to(device))
+    return SavedModel(kind, model.features, readout, fingerprint, items, subgraphs, classifier.eval().to(device))
 
 
 def _read_description(folder: Path) -> dict[str, Any]:

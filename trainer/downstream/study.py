@@ -55,8 +55,8 @@ class Study:
         is_frozen: Whether the encoder stays as it is. If so, `evaluate_frozen` is used in place of `finetune`.
         output: Folder for the fine-tuned encoder after its best epoch, to be read by `load_encoder`; None to discard
             it. The study must consist of a single run.
-        model_folder: Folder for encoder and head after the best epoch; None to discard them. The study must consist of
-            a single run.
+        model_folder: Folder for encoder and head after the best epoch; None to discard them. There must be one seed,
+            and the first split counts.
     """
 
     data: LabeledGraphs
@@ -132,7 +132,7 @@ class Study:
         has_folds, epochs = len(splits) > 1, 1 if self.is_frozen else options.epochs
         for seed, fold in product(seeds, range(len(splits))):
             result = None
-            if (seed, fold) not in results or has_unsaved_weights:
+            if (seed, fold) not in results or (has_unsaved_weights and fold == 0):
                 with stage(f"seed {seed}, fold {fold}" if has_folds else f"seed {seed}", epochs, "epochs") as advance:
                     result = run_once(options, seed, advance, fold)
                 run = _run_document(result)
@@ -146,7 +146,7 @@ class Study:
             if saved_run is not None and result is not None and result.checkpoint is not None:
                 with saved_run.claimed():
                     saved_run.save(result.checkpoint)
-            if model_folder is not None and result is not None and result.weights is not None:
+            if model_folder is not None and fold == 0 and result is not None and result.weights is not None:
                 model_folder.save(self.start.model, options.pooling, result.weights, splits[fold].train, training)
         return document
 
@@ -158,13 +158,13 @@ class Study:
         """
         if self.output is None and self.model_folder is None:
             return {}
-        if self.is_frozen or len(splits) * len(seeds) > 1:
+        if self.is_frozen or len(seeds) > 1 or (self.output is not None and len(splits) > 1):
             raise InvalidInput(
                 "one model cannot be saved from these runs",
                 given="an encoder that is not trained"
                 if self.is_frozen
                 else f"{len(seeds)} seeds on {len(splits)} splits",
-                expected="one run that trains the encoder: one seed, of molecules or graphs",
+                expected="one run that trains the encoder: one seed, and for --save-encoder molecules or graphs",
                 hint="use --seeds 0 with --save-model or --save-encoder, without --frozen",
             )
         setting = self._setting(splits, seeds[0])

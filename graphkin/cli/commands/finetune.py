@@ -15,8 +15,10 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.strategy import ENCODERS
 
 if TYPE_CHECKING:
+    from graphkin.library.subgraphs import SubgraphRule
     from graphkin.trainer.downstream.labeled import LabeledGraphs
     from graphkin.trainer.downstream.molecules import MoleculeFile
+    from graphkin.trainer.downstream.nodes import LabeledNodes
     from graphkin.trainer.downstream.partition import Partition
     from graphkin.trainer.downstream.saved_model import ModelFolder
 
@@ -284,8 +286,8 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
     type=click.Path(path_type=Path),
     metavar="DIR",
     panel="Output",
-    help="New folder for the fine-tuned model and its training items, for `graphkin predict`. Needs one seed, and "
-    "molecules, or graphs without --node-attributes.",
+    help="New folder for the fine-tuned model and its training items, for `graphkin predict`. Needs one seed, and no "
+    "--node-attributes. Nodes: the model of fold 0.",
 )
 @option(
     "--output",
@@ -343,8 +345,9 @@ def finetune(
     The score is the accuracy after the last epoch, or the RMSE and MAE of predicted values.
 
     --save-model keeps the encoder and the head of the epoch whose score counts, for `graphkin predict`. With several
-    scores, it is the epoch of the first one. --save-encoder keeps the encoder of the same epoch. It can be fine-tuned
-    again, or used by `graphkin embed`.
+    scores, it is the epoch of the first one. For nodes, it is the model of fold 0, which is trained on nine tenths of
+    the labeled nodes. --save-encoder keeps the encoder of the same epoch. It can be fine-tuned again, or used by
+    `graphkin embed`.
     """
     is_regression = task == "regression"
     data_kind = ("molecules" if edges is None else "nodes") if is_regression else task.replace("classes", "molecules")
@@ -381,7 +384,7 @@ def finetune(
                 hint=f"remove --{option_name}: a checkpoint contains its encoder and the features",
             )
 
-    from graphkin.library.subgraphs import subgraphs_for
+    from graphkin.library.subgraphs import rule_for, subgraphs_of
     from graphkin.trainer.downstream.finetune import NODES, FinetuneOptions, InitialEncoder
     from graphkin.trainer.downstream.nodes import read_nodes, select_classes, select_values
     from graphkin.trainer.downstream.study import Study, table
@@ -396,6 +399,7 @@ def finetune(
     defaults = replace(defaults, pooling=start.pooling)
     finetune_options = replace(defaults, **{name: value for name, value in options.items() if value is not None})
     data: LabeledGraphs
+    node_source: tuple[LabeledNodes, SubgraphRule] | None = None
     if tu is not None:
         data = graphs = read_tu(tu, node_attributes or start.model.attributes > 0)
         if node_attributes:
@@ -404,7 +408,8 @@ def finetune(
     elif edges is not None and labels is not None:
         nodes = read_nodes(edges, labels)
         has_values = is_regression or (bins is None and nodes.are_measured)
-        subgraphs = subgraphs_for(start, subgraph)
+        subgraph_rule = rule_for(start, subgraph)
+        subgraphs, node_source = subgraphs_of(subgraph_rule), (nodes, subgraph_rule)
         data = labeled = select_values(nodes, subgraphs) if has_values else select_classes(nodes, subgraphs, bins)
         name = labeled.name
     else:
@@ -413,7 +418,7 @@ def finetune(
             _read_molecules(file, dataset, smiles_column, targets, task, rule, start.model.features),
             dataset,
         )
-    model_folder = None if save_model is None else _model_folder(save_model, data)
+    model_folder = None if save_model is None else _model_folder(save_model, data, node_source)
     study = Study(data, name, start, finetune_options, trials, device, frozen, save_encoder, model_folder)
     run_seeds = seeds or ([0] if data_kind == "nodes" or save_model is not None else [0, 1, 2])
     document = study.run(run_seeds, output, progress().stage)
@@ -487,9 +492,18 @@ def _split(molecules: "MoleculeFile", rule: str) -> "Partition | None":
     return read_partition(molecules, rule)
 
 
-def _model_folder(path: Path, data: "LabeledGraphs") -> "ModelFolder":
-    """Return the folder for a model of these data, with the evidence for its predictions."""
-    from graphkin.library.evidence import FINGERPRINT, graph_items, training_items
+def _model_folder(
+    path: Path, data: "LabeledGraphs", nodes: "tuple[LabeledNodes, SubgraphRule] | None"
+) -> "ModelFolder":
+    """Return the folder for a model of these data, with the evidence for its predictions.
+
+    Args:
+        path: The folder.
+        data: The data.
+        nodes: The labeled nodes and the rule of their subgraphs, for nodes.
+    """
+    from graphkin.library.evidence import FINGERPRINT, graph_items, node_items, training_items
+    from graphkin.library.subgraphs import comparison_recipe, rule_as_json
     from graphkin.trainer.downstream.labeled_molecules import LabeledMolecules
     from graphkin.trainer.downstream.saved_model import ModelFolder
     from graphkin.trainer.downstream.tu import TuDataset
@@ -498,9 +512,14 @@ def _model_folder(path: Path, data: "LabeledGraphs") -> "ModelFolder":
         return ModelFolder(path, data.noun, data.readout, FINGERPRINT, training_items(data.smiles, data.measured))
     if isinstance(data, TuDataset) and not data.attributes:
         return ModelFolder(path, data.noun, data.readout, None, graph_items(data.corpus, data.measured))
+    if nodes is not None:
+        labeled, rule = nodes
+        items = node_items(labeled, comparison_recipe(rule), data.measured)
+        readout = data.fitted(data.split()).readout
+        return ModelFolder(path, data.noun, readout, None, items, rule_as_json(rule))
     raise InvalidInput(
-        "--save-model needs molecules, or graphs without node attributes",
-        given=f"{data.noun} with node attributes" if isinstance(data, TuDataset) else data.noun,
-        expected="--csv with labeled molecules, or --tu",
+        "a model with node attributes cannot be saved for predictions",
+        given="--node-attributes, or an encoder with attributes",
+        expected="molecules, nodes, or graphs without attributes",
         hint="leave --save-model out, or use --save-encoder",
     )

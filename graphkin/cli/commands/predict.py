@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from graphkin.ingest.readers import Source
+    from graphkin.trainer.downstream.nodes import LabeledNodes
     from graphkin.trainer.downstream.saved_model import SavedModel
 
 _FORMATS = (".csv", ".parquet")
+_NODES = 4096  # nodes per block
 _NOUNS = {"molecules": "molecule", "graphs": "graph"}
 """The noun of the records that a model predicts, by the kind of the model."""
 
@@ -47,6 +49,10 @@ Evidence = Callable[[Sequence[str]], "dict[str, pa.Array]"]
             "Predict the classes of graphs",
             "graphkin predict --model model --input graphs.jsonl --output classes.csv",
         ),
+        (
+            "Predict all nodes of a network",
+            "graphkin predict --model model --input usa.edgelist --output nodes.csv",
+        ),
     ]
 )
 @option(
@@ -65,7 +71,7 @@ Evidence = Callable[[Sequence[str]], "dict[str, pa.Array]"]
     metavar="FILE",
     panel="Input",
     help="Molecules as SMILES, CSV, TSV, SDF or Parquet, graphs in the layout of TUDataset, GraphML or JSONL, or - for "
-    "standard input. Files may be compressed.",
+    "standard input. For nodes, the edges of a network, as for `graphkin finetune`. Files may be compressed.",
 )
 @option(
     "--format",
@@ -117,7 +123,7 @@ def predict(
     as_json: bool,
     **read: Any,
 ) -> None:
-    """Predict molecules or graphs with a fine-tuned model.
+    """Predict molecules, graphs or nodes with a fine-tuned model.
 
     The file has one row for each record of the input, in the same order. Its columns are row (from 0), name, smiles
     (graphs: structure, as JSON), error, and the predictions. probability_TARGET is the probability of class 1.
@@ -132,6 +138,11 @@ def predict(
 
     For graphs, nearest_1_structure is the most similar training graph, by the Weisfeiler-Lehman kernel with the default
     settings of `graphkin ingest graphs`: the cosine of the numbers of subtrees.
+
+    A model of nodes predicts every node of a network, which can be that of the training or another one. The columns are
+    row, node, and the predictions. nearest_1_node is the labeled node of the training whose subgraph is the most
+    similar, by the recipe of the model's subgraphs; for the random walks of gcc, by the default of `graphkin ingest
+    nodes`. A node that the model was trained on is its own nearest node.
 
     With --store and --collection, collection_1_similarity, collection_1_id, collection_1_smiles and collection_1_names
     describe the most similar item of that collection, by the fingerprint or the kernel of the collection.
@@ -157,6 +168,9 @@ def predict(
     require_json_apart(output, as_json)
     select_device(device)
     model = load_model(folder, device)
+    if model.subgraphs is not None:
+        _predict_nodes(model, source_path, output, suffix, nearest, as_json)
+        return
     files = {**MoleculeKind.file_formats, **GraphKind.file_formats}
     with ExitStack() as resources:
         source = resources.enter_context(closing(open_source(source_path, files, ReadOptions(**read))))
@@ -169,6 +183,57 @@ def predict(
             stream.write(piece)
     text = f"{output}: predictions for {prediction.predicted:,} of {prediction.records:,} records"
     report_file(output, as_json, text, records=prediction.records, predictions=prediction.predicted)
+
+
+def _predict_nodes(model: "SavedModel", edges: str, output: Path, suffix: str, nearest: int, as_json: bool) -> None:
+    """Write the predictions for all nodes of a network."""
+    from graphkin.cli.file_search import encode_tables
+    from graphkin.cli.output import atomic_file, progress, report_file
+    from graphkin.trainer.downstream.nodes import read_all_nodes
+
+    context = click.get_current_context()
+    for name in ("format", "structure_column", "name_column", "collection"):
+        if context.params.get(name) is not None:
+            raise InvalidInput(
+                "this option does not apply to a model of nodes",
+                given=name.replace("_", "-"),
+                expected="--model, --input, --nearest and --output",
+                hint="leave the option out",
+            )
+    nodes = read_all_nodes(Path(edges))
+    with atomic_file(output) as file, progress().stage("prediction", len(nodes.nodes), "nodes") as advance:
+        for piece in encode_tables(_node_tables(model, nodes, nearest, advance), suffix):
+            file.write(piece)
+    count = len(nodes.nodes)
+    report_file(output, as_json, f"{output}: predictions for {count:,} nodes", records=count, predictions=count)
+
+
+def _node_tables(
+    model: "SavedModel", nodes: "LabeledNodes", nearest: int, advance: Callable[[int], object]
+) -> "Iterator[pa.Table]":
+    """Yield a table of one row per node for each block of nodes."""
+    import pyarrow as pa
+
+    from graphkin.library.evidence import GraphEvidence, node_texts
+    from graphkin.library.subgraphs import comparison_recipe, rule_from_json, subgraphs_of
+
+    assert model.subgraphs is not None, "models of nodes have a rule"
+    rule = rule_from_json(model.subgraphs)
+    recipe, subgraphs = comparison_recipe(rule), subgraphs_of(rule)
+    evidence = GraphEvidence(model.items, nearest, recipe)
+    for start in range(0, len(nodes.nodes), _NODES):
+        block = replace(nodes, nodes=nodes.nodes[start : start + _NODES])
+        rows = range(start, start + len(block.nodes))
+        predictions = model.predict(subgraphs.around(block))
+        yield pa.table(
+            {
+                "row": pa.array(rows, pa.int64()),
+                "node": pa.array([nodes.names[node] for node in block.nodes], pa.string()),
+                **{name: pa.array(column) for name, column in predictions.items()},
+                **(evidence.columns(node_texts(block, recipe)) if nearest else {}),
+            }
+        )
+        advance(len(rows))
 
 
 def _require_kind(model: "SavedModel", source: "Source") -> None:
