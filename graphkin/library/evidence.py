@@ -1,4 +1,4 @@
-"""Similarity of labeled molecules and graphs: the clusters that a split keeps whole, and the evidence for a prediction.
+"""Similarity of labeled data: the clusters that a split keeps whole, and the evidence for a prediction.
 
 The evidence for a prediction are the most similar items that the model was trained on, with their measured values, and
 the most similar items of a collection.

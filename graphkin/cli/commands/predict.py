@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 
 _FORMATS = (".csv", ".parquet")
 _NODES = 4096  # nodes per block
+_COMMAND_LINE = ParameterSource.COMMANDLINE
+_NOT_FOR_NODES = {
+    "--format": "format",
+    "--smiles-column": "structure_column",
+    "--name-column": "name_column",
+    "--store": "store_location",
+    "--collection": "collection",
+}
+"""Options that do not apply to models of nodes, and their parameters."""
 _NOUNS = {"molecules": "molecule", "graphs": "graph"}
 """The noun of the records that a model predicts, by the kind of the model."""
 
@@ -192,11 +201,11 @@ def _predict_nodes(model: "SavedModel", edges: str, output: Path, suffix: str, n
     from graphkin.trainer.downstream.nodes import read_all_nodes
 
     context = click.get_current_context()
-    for name in ("format", "structure_column", "name_column", "collection"):
-        if context.params.get(name) is not None:
+    for name, parameter in _NOT_FOR_NODES.items():
+        if context.params[parameter] is not None and context.get_parameter_source(parameter) is _COMMAND_LINE:
             raise InvalidInput(
                 "this option does not apply to a model of nodes",
-                given=name.replace("_", "-"),
+                given=name,
                 expected="--model, --input, --nearest and --output",
                 hint="leave the option out",
             )
@@ -255,7 +264,7 @@ def _evidence(
     from graphkin.library.evidence import CollectionEvidence, GraphEvidence, TrainingEvidence
     from graphkin.store import open_generation
 
-    is_explicit = click.get_current_context().get_parameter_source("store_location") is ParameterSource.COMMANDLINE
+    is_explicit = click.get_current_context().get_parameter_source("store_location") is _COMMAND_LINE
     if (collection is None and is_explicit) or (collection is not None and store_location is None):
         missing = "--collection" if collection is None else "--store"
         raise InvalidInput("--store and --collection belong together", hint=f"add {missing}")

@@ -168,9 +168,13 @@ def test_options_of_other_kinds_and_several_seeds_are_refused(
     classifier: Path, town: Path, graphkin: Any, tmp_path: Path
 ) -> None:
     command = ("predict", "--model", classifier, "--input", town / "town.edgelist", "--output", tmp_path / "x.csv")
-    for options in (("--format", "smi"), ("--store", tmp_path, "--collection", "c"), ("--smiles-column", "x")):
+    for options in (("--format", "smi"), ("--store", tmp_path), ("--collection", "c"), ("--smiles-column", "x")):
         outcome = graphkin(*command, *options)
-        assert (outcome.code, "does not apply to a model of nodes" in outcome.err) == (2, True)
+        assert (outcome.code, "does not apply to a model of nodes" in outcome.err, options[0] in outcome.err) == (
+            2,
+            True,
+            True,
+        )
     data = ("--task", "nodes", "--edges", town / "town.edgelist", "--labels", town / "classes.txt")
     outcome = graphkin(
         *("finetune", *data, "--checkpoint", town / "run", "--seeds", "0,1"),
