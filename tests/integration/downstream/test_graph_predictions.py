@@ -158,4 +158,4 @@ def test_node_attributes_are_refused(write_tu: Any, graphkin: Any, tmp_path: Pat
         *("finetune", "--task", "graphs", "--tu", folder, "--node-attributes", "--checkpoint", "none"),
         *("--save-model", tmp_path / "model", "--output", tmp_path / "results.json"),
     )
-    assert (outcome.code, "graphs without node attributes" in outcome.err) == (2, True)
+    assert (outcome.code, "a model with node attributes cannot be saved" in outcome.err) == (2, True)
