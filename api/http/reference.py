@@ -409,6 +409,7 @@ EXAMPLES: dict[str, Any] = {
     "vector": [0.12, -0.5, 0.33],
     "visits": 3,
     "walks": 5,
+    "weights": [2, 1, 1],
     "what": "items",
     "width": 250,
     "Chosen.largest": 812,

@@ -611,7 +611,11 @@ class NegativesQuery(GenerationQuery):
 
 
 class GraphBody(Body):
-    """A graph as a list of edges, with optional node labels and center."""
+    """A graph as a list of edges, with optional labels and weights of its nodes, and an optional center.
+
+    A collection of nodes needs the center. A graph without labels and weights is then taken for a whole network, whose
+    center is compared with the nodes of the collection.
+    """
 
     edges: Annotated[
         list[Annotated[list[NodeNumber], Field(min_length=2, max_length=2)]],
@@ -623,6 +627,10 @@ class GraphBody(Body):
     labels: Annotated[
         list[int] | list[str] | None,
         Field(description="Label of each node, for recipes that compare labels."),
+    ] = None
+    weights: Annotated[
+        list[int] | None,
+        Field(description="Weight of each node, as in the structures of a collection of nodes."),
     ] = None
     centre: Annotated[int | None, Field(description="Number of the center node, for collections of nodes.")] = None
 

@@ -10,7 +10,6 @@ import networkx as nx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from grakel import Graph, VertexHistogram, WeisfeilerLehman
 
 URL = "/v1/collections/karate"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -43,16 +42,42 @@ def test_node_without_edges_is_rejected(client: httpx.Client) -> None:
     assert "no edge names" in rejection["reason"]
 
 
-def test_neighbor_similarities_equal_grakel(client: httpx.Client, structures: list[dict[str, Any]]) -> None:
-    graphs = []
-    for structure in structures:
-        graph = nx.empty_graph(structure["num_nodes"])
-        graph.add_edges_from(structure["edges"])
-        graphs.append(Graph({node: dict.fromkeys(graph[node], 1.0) for node in graph}, node_labels=dict(graph.degree)))
-    exact = WeisfeilerLehman(n_iter=3, base_graph_kernel=VertexHistogram, normalize=True).fit_transform(graphs)
+def share_of_subtrees(structure: dict[str, Any]) -> dict[Any, float]:
+    """Return the share of the weight of each subtree of depth 0 and 1 in a subgraph."""
+    neighbors: list[list[int]] = [[] for _ in range(structure["num_nodes"])]
+    for u, v in structure["edges"]:
+        neighbors[u].append(v)
+        neighbors[v].append(u)
+    labels, share = structure["labels"], dict[Any, float]()
+    for node, weight in enumerate(structure["weights"]):
+        around = tuple(sorted(labels[neighbor] for neighbor in neighbors[node]))
+        for subtree in (labels[node], (labels[node], around)):
+            share[subtree] = share.get(subtree, 0) + weight / sum(structure["weights"])
+    return share
+
+
+def test_neighbor_similarities_are_cosines_of_shares(client: httpx.Client, structures: list[dict[str, Any]]) -> None:
+    counts = [
+        {subtree: round(1024 * share**0.5) for subtree, share in share_of_subtrees(structure).items()}
+        for structure in structures
+    ]
+
+    def product(a: int, b: int) -> int:
+        return sum(count * counts[b].get(subtree, 0) for subtree, count in counts[a].items())
+
     for id in range(34):
         for near in client.get(f"{URL}/items/{id}/neighbors").json()["neighbors"]:
-            assert near["similarity"] == pytest.approx(exact[id, near["item"]["id"]], abs=1e-6)
+            other = near["item"]["id"]
+            cosine = product(id, other) / (product(id, id) * product(other, other)) ** 0.5
+            assert near["similarity"] == pytest.approx(cosine, abs=1e-6)
+
+
+def test_search_takes_a_graph_without_weights_for_a_network(client: httpx.Client) -> None:
+    edges = [[ORDER.index(u), ORDER.index(v)] for u, v in CLUB.edges]
+    for center in (0, 9, 33):
+        reply = client.post(f"{URL}/search", json={"graph": {"edges": edges, "centre": center}, "limit": 1}).json()
+        assert reply["hits"][0]["similarity"] == 1
+        assert CLUB.degree(ORDER[reply["hits"][0]["item"]["id"]]) == CLUB.degree(ORDER[center])
 
 
 def test_search_compares_a_posted_graph_with_a_center(client: httpx.Client, structures: list[dict[str, Any]]) -> None:

@@ -183,7 +183,7 @@ def test_reply_that_is_not_from_graphkin_raises_server_fault(proxy: Any, server:
         nci.item(0)
     assert str(fault.value.given).startswith(f"{proxy.url}/v1/collections/nci/items/0")
     proxy.rewrite = lambda data: data.replace(b'{"generation"', b'<"generation"')
-    with pytest.raises(ServerFault, match="no JSON object"):
+    with pytest.raises(ServerFault, match="not the JSON that graphkin sends"):
         nci.item(0)
 
 

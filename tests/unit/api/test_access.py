@@ -71,7 +71,7 @@ def test_proxy_that_does_not_say_it_plainly_is_refused(keys: Keys, users: list[b
         admit(keys, asked(secret, *users))
     assert how in str(error.value.given)
     assert "X-Forwarded-User once, with 1 to 256 printable characters" in str(error.value.expected)
-    assert "a reverse proxy sets it" in str(error.value.hint)
+    assert "the reverse proxy must set it" in str(error.value.hint)
     assert not [user for user in users if user.strip() and user.decode("latin-1") in str(error.value)]
 
 

@@ -2981,7 +2981,10 @@ export interface components {
         };
         /**
          * GraphBody
-         * @description A graph as a list of edges, with optional node labels and center.
+         * @description A graph as a list of edges, with optional labels and weights of its nodes, and an optional center.
+         *
+         *     A collection of nodes needs the center. A graph without labels and weights is then taken for a whole network, whose
+         *     center is compared with the nodes of the collection.
          */
         GraphBody: {
             /**
@@ -3017,6 +3020,17 @@ export interface components {
              *     ]
              */
             labels?: number[] | string[] | null;
+            /**
+             * Weights
+             * @description Weight of each node, as in the structures of a collection of nodes.
+             * @default null
+             * @example [
+             *       2,
+             *       1,
+             *       1
+             *     ]
+             */
+            weights?: number[] | null;
             /**
              * Centre
              * @description Number of the center node, for collections of nodes.
