@@ -613,8 +613,8 @@ class NegativesQuery(GenerationQuery):
 class GraphBody(Body):
     """A graph as a list of edges, with optional labels and weights of its nodes, and an optional center.
 
-    A collection of nodes needs the center. A graph without labels and weights is then taken for a whole network, whose
-    center is compared with the nodes of the collection.
+    A collection of nodes needs the center, and the labels and weights that its recipe compares, as in the structures of
+    its items.
     """
 
     edges: Annotated[

@@ -41,7 +41,7 @@ _TRIANGLE = {"edges": [[0, 1], [1, 2], [2, 0]]}
 _MOLECULES: tuple[Fields, ...] = ({"smiles": _PHENOL}, {"smiles": _ASPIRIN}, {"structure": "CCO"})
 _STRUCTURES: Mapping[str, tuple[Fields, ...]] = {
     "social": ({"graph": _TRIANGLE}, {"graph": {**_TRIANGLE, "num_nodes": 5}}),
-    "karate": ({"graph": {**_TRIANGLE, "centre": 1}},),
+    "karate": ({"graph": {**_TRIANGLE, "labels": [2] * 3, "weights": [1, 4, 1], "centre": 1}},),
     "bits": ({"fingerprint": "0f" * 25}, {"structure": "1e" * 25}),
     "vectors": ({"vector": [1.0, 0.5, 0.25, 0.125]}, {"structure": "[1, 0, 0, 0]"}),
 }

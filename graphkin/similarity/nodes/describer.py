@@ -7,7 +7,7 @@ from importlib.metadata import version
 import numpy as np
 import pyarrow as pa
 
-from graphkin.similarity.describer import Describer, Rejected
+from graphkin.similarity.describer import Describer
 from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features
@@ -59,28 +59,6 @@ def node_texts(network: Network, recipe: NodeRecipe) -> Iterator[str]:
             **structure.content,
         }
         yield json.dumps(record, separators=(",", ":"))
-
-
-def complete_query(recipe: NodeRecipe, text: str) -> str:
-    """Return a query with the labels and weights that the recipe compares.
-
-    A graph with some of them, and a text that cannot be read, are returned unchanged. Otherwise the graph is taken for
-    a whole network, and the result is the subgraph around its center.
-
-    Args:
-        recipe: The recipe of the nodes.
-        text: A graph with a center as JSON, as `Structure.read` reads it.
-    """
-    try:
-        graph = Structure.read(text, centered=True)
-    except Rejected:
-        return text
-    if any(getattr(graph, name) is not None for name in recipe.compared_attributes) or not recipe.compared_attributes:
-        return text
-    names = pa.array([str(node) for node in range(graph.nodes)])
-    network = Network.from_edges(names, *graph.edges.T.astype(np.int32))
-    ((_, structure),) = node_structures(network, recipe, np.array([graph.center], np.int32))
-    return structure.text
 
 
 def _log_degrees(network: Network) -> Int64:

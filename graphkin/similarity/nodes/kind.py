@@ -10,7 +10,7 @@ from graphkin.similarity.graphs.descriptors import GraphDescriptors
 from graphkin.similarity.graphs.recomputation import check_sizes, load_descriptors, read_digests, recompute_similarities
 from graphkin.similarity.graphs.search import GraphSearch, read_graph
 from graphkin.similarity.kind import Kind, Query
-from graphkin.similarity.nodes.describer import NodeDescriber, complete_query, node_digest, node_texts
+from graphkin.similarity.nodes.describer import NodeDescriber, node_digest, node_texts
 from graphkin.similarity.nodes.descriptors import NodeDescriptors, links_between
 from graphkin.similarity.nodes.network import Network
 from graphkin.similarity.nodes.recipe import NodeRecipe, upgrade
@@ -60,7 +60,7 @@ class NodeKind(Kind[NodeRecipe]):
         return {}
 
     def read(self, recipe: NodeRecipe, text: str, notation: str) -> Query:  # noqa: ARG002
-        return read_graph(recipe, complete_query(recipe, text))
+        return read_graph(recipe, text)
 
     def search(self, generation: Generation) -> GraphSearch:
         return GraphSearch(generation, self.recipe(generation.manifest.recipe))

@@ -191,7 +191,13 @@ OPERATIONS: dict[str, list[Request]] = {
         Request(f"{NCI}/search", body={"smiles": ASPIRIN, "filters": [{"property": "rings", "max": 1}]}),
         Request(f"{NCI}/search", body={"smiles": ASPIRIN, "min_similarity": 0.2}),
         Request(f"{SOCIAL}/search", body={"graph": {"edges": [[0, 1], [1, 2], [2, 0]]}, "limit": 80}),
-        Request(f"{KARATE}/search", body={"graph": {"edges": [[0, 1], [1, 2], [2, 0]], "centre": 1}, "limit": 80}),
+        Request(
+            f"{KARATE}/search",
+            body={
+                "graph": {"edges": [[0, 1], [1, 2], [2, 0]], "labels": [2] * 3, "weights": [1, 4, 1], "centre": 1},
+                "limit": 80,
+            },
+        ),
     ],
     "POST /v1/collections/{c}/search/batch": [
         Request(f"{NCI}/search/batch", body={"structures": [ASPIRIN, "C1CC", {"name": "1"}, {"name": "none"}]}),

@@ -83,7 +83,10 @@ def test_structure_by_name_equals_its_smiles(client: httpx.Client) -> None:
 
 def test_graphs_and_nodes_are_accepted_as_objects_and_text(client: httpx.Client) -> None:
     triangle = {"edges": [[0, 1], [1, 2], [2, 0]]}
-    for collection, graph in (("social", triangle), ("karate", {**triangle, "centre": 1})):
+    for collection, graph in (
+        ("social", triangle),
+        ("karate", {**triangle, "labels": [2] * 3, "weights": [1, 4, 1], "centre": 1}),
+    ):
         url = f"/v1/collections/{collection}"
         single = client.post(f"{url}/search", json={"graph": graph}).json()
         rows = parse_rows(
