@@ -72,8 +72,8 @@ def requests():
     yield "GET", f"{nodes}/components", None
     yield "GET", f"{nodes}/export", {"what": "items", "format": "csv"}
     yield "GET", f"{nodes}/export", {"what": "links", "format": "arrow"}
-    path = {"edges": [[0, 1], [1, 2]], "labels": [1, 2, 1], "weights": [1, 4, 1], "centre": 1}
-    yield "POST", f"{nodes}/search", {"graph": path}
+    query_graph = {"edges": [[0, 1], [1, 2]], "labels": [1, 2, 1], "weights": [1, 4, 1], "centre": 1}
+    yield "POST", f"{nodes}/search", {"graph": query_graph}
     for name, query in (("molecules", {"smiles": "CCO"}), ("graphs", {"graph": {"edges": [[0, 1], [1, 2]]}})):
         base = f"/v1/collections/{name}"
         yield "GET", base, None
