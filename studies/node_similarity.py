@@ -1,4 +1,4 @@
-"""What the similarity graph of nodes says about their classes: k nearest neighbors, and edges within a class.
+"""Measurements of how well the similarity graph of nodes tells their classes: neighbors, and edges within a class.
 
     python -m studies.node_similarity FOLDER [--networks usa-airports twitch_de] > report.md
 

@@ -95,6 +95,22 @@ smiles_column = option(
     panel="Input",
     help="Column with the SMILES. [default: smiles, in any case]",
 )
+record_format = option(
+    "--format",
+    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "tu", "graphml", "jsonl"]),
+    panel="Input",
+    help="Format of the input. Standard input (-) needs it. [default: by file name]",
+)
+FEATURES = ("hu", "rich")
+"""Names of the sets of features of molecules."""
+
+features = option(
+    "--features",
+    type=click.Choice(FEATURES),
+    default="hu",
+    panel="Training",
+    help="Features of atoms and bonds: those of Hu et al., or rich ones. Only for molecules.",
+)
 cache_dir = option(
     "--cache-dir",
     type=click.Path(path_type=Path),

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from graphkin.cli import options
 from graphkin.cli.help import command, option
 from graphkin.cli.records import RecordKind, read_blocks, record_kind
 
@@ -56,28 +57,19 @@ _EXCERPT = 4096  # characters of an unreadable record that the report shows
     panel="Output",
     help="File to write: .npy or .parquet.",
 )
-@option(
-    "--format",
-    "format",
-    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "tu", "graphml", "jsonl"]),
-    panel="Input",
-    help="Format of the input. Standard input (-) needs it. [default: by file name]",
-)
-@option(
-    "--smiles-column", metavar="COLUMN", panel="Input", help="Column with the SMILES. [default: smiles, in any case]"
-)
+@options.record_format
+@options.smiles_column
 @option(
     "--device", type=click.Choice(["cpu", "cuda"]), default="cpu", panel="Execution", help="Processor that encodes."
 )
-@option("--json", "as_json", is_flag=True, panel="Output", help="Print JSON.")
+@options.as_json
 def embed(
     checkpoint: Path,
     source_path: str,
     output: Path,
-    format: str | None,
-    smiles_column: str | None,
     device: str,
     as_json: bool,
+    **read: Any,
 ) -> None:
     """Write the embeddings of molecules or graphs.
 
@@ -113,7 +105,7 @@ def embed(
     files = {**MoleculeKind.file_formats, **GraphKind.file_formats}
     rejections = output.with_suffix(".rejections.csv")
     with (
-        closing(open_source(source_path, files, ReadOptions(format, smiles_column))) as source,
+        closing(open_source(source_path, files, ReadOptions(**read))) as source,
         atomic_file(output) as file,
         atomic_file(rejections) as report,
     ):

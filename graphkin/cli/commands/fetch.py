@@ -43,13 +43,7 @@ if TYPE_CHECKING:
     panel="Training",
     help="Encoder to train, as in `graphkin pretrain`. The samples of hgc-ho depend on it.",
 )
-@option(
-    "--features",
-    type=click.Choice(("hu", "rich")),
-    default="hu",
-    panel="Training",
-    help="Features of atoms and bonds: those of Hu et al., or rich ones. Only for molecules.",
-)
+@options.features
 @option(
     "--batch-size",
     type=click.IntRange(2),

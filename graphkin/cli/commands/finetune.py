@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from graphkin.cli import options
 from graphkin.cli.help import command, option
 from graphkin.cli.output import print_json, progress
 from graphkin.protocol.errors import InvalidInput
@@ -216,7 +217,7 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
 )
 @option(
     "--features",
-    type=click.Choice(("hu", "rich")),
+    type=click.Choice(options.FEATURES),
     show_default="hu",
     panel="Training",
     help="Features of atoms and bonds: those of Hu et al., or rich ones. Only for molecules with --checkpoint none.",
@@ -297,7 +298,7 @@ def _rule(context: click.Context, parameter: click.Parameter, text: str) -> str:
     panel="Output",
     help="Results, written after each seed. Seeds in an existing file are kept.",
 )
-@option("--json", "as_json", is_flag=True, panel="Output", help="Print JSON.")
+@options.as_json
 def finetune(
     task: str,
     file: Path | None,
@@ -322,7 +323,7 @@ def finetune(
     save_model: Path | None,
     output: Path,
     as_json: bool,
-    **options: Any,
+    **training: Any,
 ) -> None:
     """Fine-tune an encoder on labeled data, and print its scores.
 
@@ -397,7 +398,7 @@ def finetune(
     model = Model.from_kind(data_kind.removesuffix("s"), encoder or "gin", features or "hu")
     start = InitialEncoder(model) if checkpoint == "none" else InitialEncoder.from_checkpoint(Path(checkpoint))
     defaults = replace(defaults, pooling=start.pooling)
-    finetune_options = replace(defaults, **{name: value for name, value in options.items() if value is not None})
+    finetune_options = replace(defaults, **{name: value for name, value in training.items() if value is not None})
     data: LabeledGraphs
     node_source: tuple[LabeledNodes, SubgraphRule] | None = None
     if tu is not None:

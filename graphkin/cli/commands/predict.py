@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from graphkin.cli import options
 from graphkin.cli.help import command, option
-from graphkin.cli.records import RecordBlock, read_blocks, record_kind
+from graphkin.cli.records import RecordBlock, RecordKind, read_blocks, record_kind
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.values import MAX_HITS
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 _FORMATS = (".csv", ".parquet")
 _NODES = 4096  # nodes per block
-_COMMAND_LINE = ParameterSource.COMMANDLINE
 _NOT_FOR_NODES = {
     "--format": "format",
     "--smiles-column": "structure_column",
@@ -82,12 +80,7 @@ Evidence = Callable[[Sequence[str]], "dict[str, pa.Array]"]
     help="Molecules as SMILES, CSV, TSV, SDF or Parquet, graphs in the layout of TUDataset, GraphML or JSONL, or - for "
     "standard input. For nodes, the edges of a network, as for `graphkin finetune`. Files may be compressed.",
 )
-@option(
-    "--format",
-    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "tu", "graphml", "jsonl"]),
-    panel="Input",
-    help="Format of the input. Standard input (-) needs it. [default: by file name]",
-)
+@options.record_format
 @options.smiles_column
 @option(
     "--name-column",
@@ -200,9 +193,8 @@ def _predict_nodes(model: "SavedModel", edges: str, output: Path, suffix: str, n
     from graphkin.cli.output import atomic_file, progress, report_file
     from graphkin.trainer.downstream.nodes import read_all_nodes
 
-    context = click.get_current_context()
     for name, parameter in _NOT_FOR_NODES.items():
-        if context.params[parameter] is not None and context.get_parameter_source(parameter) is _COMMAND_LINE:
+        if options.is_on_command_line(parameter):
             raise InvalidInput(
                 "this option does not apply to a model of nodes",
                 given=name,
@@ -264,7 +256,7 @@ def _evidence(
     from graphkin.library.evidence import CollectionEvidence, GraphEvidence, TrainingEvidence
     from graphkin.store import open_generation
 
-    is_explicit = click.get_current_context().get_parameter_source("store_location") is _COMMAND_LINE
+    is_explicit = options.is_on_command_line("store_location")
     if (collection is None and is_explicit) or (collection is not None and store_location is None):
         missing = "--collection" if collection is None else "--store"
         raise InvalidInput("--store and --collection belong together", hint=f"add {missing}")
@@ -309,7 +301,7 @@ class _FilePrediction:
         """
         kind = record_kind(self.source.notation, self.model.features)
         for records in read_blocks(self.source):
-            yield self._table(records)
+            yield self._table(kind, records)
             self.advance(len(records.inputs))
         if not self.predicted:
             raise InvalidInput(
@@ -319,11 +311,11 @@ class _FilePrediction:
                 hint="check --format and --smiles-column",
             )
 
-    def _table(self, records: RecordBlock) -> "pa.Table":
+    def _table(self, kind: RecordKind, records: RecordBlock) -> "pa.Table":
         import numpy as np
         import pyarrow as pa
 
-        kind, count = record_kind(self.source.notation, self.model.features), len(records.inputs)
+        count = len(records.inputs)
         texts = ["" if fault else text for text, fault in zip(records.inputs, records.faults, strict=True)]
         block = kind.read(texts)
         readable = [block.texts[row] for row in block.rows]

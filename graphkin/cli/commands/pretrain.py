@@ -75,13 +75,7 @@ _NO_BF16 = (
     help=f"Encoder: {', '.join(ENCODERS)}, gin-gcc for nodes, or one of an installed package. 5 layers of width 300 "
     "(nodes: 64; gin-gcc: 4 layers).",
 )
-@option(
-    "--features",
-    type=click.Choice(("hu", "rich")),
-    default="hu",
-    panel="Training",
-    help="Features of atoms and bonds: those of Hu et al., or rich ones. Only for molecules.",
-)
+@options.features
 @option(
     "--checkpoint",
     type=click.Path(path_type=Path),

@@ -5,12 +5,11 @@ from typing import Any
 
 import click
 
+from graphkin.cli import options
 from graphkin.cli.help import group, option
 from graphkin.cli.output import atomic_file, atomic_folder, print_json
 from graphkin.trainer.exchange.formats import FILE_FORMATS, FOLDER_FORMATS, IMPORT_FORMATS
 from graphkin.trainer.strategy import ENCODERS
-
-_as_json = option("--json", "as_json", is_flag=True, panel="Output", help="Print JSON.")
 
 
 @group(
@@ -64,7 +63,7 @@ def weights() -> None:
 @option(
     "--output", type=click.Path(path_type=Path), required=True, metavar="PATH", panel="Output", help="File or folder."
 )
-@_as_json
+@options.as_json
 def export(checkpoint: Path, format: Any, output: Path, as_json: bool) -> None:
     """Write the encoder of a checkpoint for other programs.
 
@@ -125,7 +124,7 @@ def export(checkpoint: Path, format: Any, output: Path, as_json: bool) -> None:
     panel="Output",
     help="Folder for --checkpoint of `graphkin finetune`, `graphkin embed` and `graphkin pretrain`.",
 )
-@_as_json
+@options.as_json
 def import_weights(source: Path, format: Any, encoder: str | None, output: Path, as_json: bool) -> None:
     """Read the weights of an encoder from another program.
 

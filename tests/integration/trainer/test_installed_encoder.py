@@ -117,7 +117,7 @@ def test_run_records_the_package_and_gin_runs_record_none(run: Path, corpus: Cor
 
 
 def test_embeddings_are_the_readout_of_the_encoder(run: Path, corpus: Corpus) -> None:
-    """By hand: the mean of the atoms weighted by their gates, scaled to length 1."""
+    """The expected vector is the mean of the atoms weighted by their gates, scaled to length 1."""
     encoder = load_encoder(run).encoder
     vectors = embed(encoder, corpus)
     batch = Assembler(corpus).batch(np.arange(SIZE))
