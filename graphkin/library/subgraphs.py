@@ -96,11 +96,6 @@ def rule_from_json(values: Mapping[str, Any]) -> SubgraphRule:
     return validate_recipe(NodeRecipe, dict(upgrade(values["recipe"])))
 
 
-def subgraphs_for(start: InitialEncoder, rule: Literal["ppr", "walks"] | None = None) -> Subgraphs:
-    """Return the subgraphs that an encoder is fine-tuned on, by `rule_for`."""
-    return subgraphs_of(rule_for(start, rule))
-
-
 def rule_for(start: InitialEncoder, rule: Literal["ppr", "walks"] | None = None) -> SubgraphRule:
     """Return the rule of the subgraphs that an encoder is fine-tuned on.
 

@@ -120,7 +120,7 @@ class ClassifiedGraphs(LabeledGraphs):
     """Graphs with one class each.
 
     Attributes:
-        labels: (N,) int64. Index of the class of each graph.
+        labels: (N,) int64. Index of the class of each graph, or -1 if it is missing.
         classes: Classes in the order of their indices.
     """
 
@@ -137,8 +137,8 @@ class ClassifiedGraphs(LabeledGraphs):
 
     @property
     def measured(self) -> dict[str, pa.Array]:
-        names = pa.array(self.readout.classes, pa.string())
-        return {target: names.take(pa.array(self.labels)) for target in self.readout.targets}
+        names, (target,) = pa.array(self.readout.classes, pa.string()), self.readout.targets
+        return {target: names.take(pa.array(self.labels, mask=self.labels < 0))}
 
     def class_weights(self, rows: Rows) -> NDArray[np.float64]:
         """Return the weight of each class, (C,)."""

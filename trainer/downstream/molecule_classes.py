@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 
@@ -46,11 +45,6 @@ class ClassifiedMolecules(LabeledMolecules, ClassifiedGraphs):
     @property
     def readout(self) -> Readout:
         return Readout("classes", (self.target,), self.classes)
-
-    @property
-    def measured(self) -> dict[str, pa.Array]:
-        names = pa.array(self.classes, pa.string())
-        return {self.target: names.take(pa.array(self.labels, mask=self.labels < 0))}
 
     def split(self) -> Split:
         return Split(*(rows[self.labels[rows] >= 0] for rows in super().split()))

@@ -70,11 +70,7 @@ class LabeledNodes:
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
         """The labels as numbers, (N,); None if a label is not a finite number."""
-        try:
-            numbers = np.array([float(label) for label in self.labels])
-        except ValueError:
-            return None
-        return numbers if np.isfinite(numbers).all() else None
+        return np.array([float(label) for label in self.labels]) if all(map(_is_number, self.labels)) else None
 
     @property
     def are_measured(self) -> bool:

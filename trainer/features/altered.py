@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.trainer.features.corpus import Corpus
-from graphkin.trainer.features.csr import rows
+from graphkin.trainer.features.csr import offsets_from_counts, rows
 from graphkin.trainer.strategy import Operation
 
 Rows = NDArray[np.int64]
@@ -51,11 +51,11 @@ class AugmentedGraphs:
 
     def corpus(self, identity: str = "") -> Corpus:
         """Return the views as a corpus; view i is graph i."""
-        begin = _offsets(self.atom_counts)
+        begin = offsets_from_counts(self.atom_counts)
         return Corpus(
             identity,
             begin,
-            _offsets(self.edge_counts),
+            offsets_from_counts(self.edge_counts),
             self.original.atom_type[self.atoms],
             self.original.chirality[self.atoms],
             np.bincount(self.target, minlength=len(self.atoms)),
@@ -262,7 +262,3 @@ def _ranks(values: NDArray[np.float64], owner: Rows) -> Rows:
     ranks = np.empty(len(values), np.int64)
     ranks[order] = np.arange(len(values)) - np.searchsorted(owner, owner)
     return ranks
-
-
-def _offsets(counts: Rows) -> Rows:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Conflict, Damaged
+from graphkin.trainer.features.csr import offsets_from_counts
 
 DUMMY = 118
 """Atom type of an atom without an element (Z = 0)."""
@@ -153,7 +154,7 @@ class Corpus:
             bonds: (sum of bond_counts, 3) Begin and end, counted from the graph's first atom, and 3 * type + direction;
                 or (sum of bond_counts, 4) with the code of the details.
         """
-        atom_offsets, bond_offsets = _offsets(atom_counts), _offsets(bond_counts)
+        atom_offsets, bond_offsets = offsets_from_counts(atom_counts), offsets_from_counts(bond_counts)
         first = np.tile(np.repeat(atom_offsets[:-1], bond_counts), 2)
         source, target = bonds[:, :2].T.reshape(-1), bonds[:, 1::-1].T.reshape(-1)
         order = np.lexsort((source, first + target))
@@ -197,15 +198,12 @@ class Corpus:
         columns = {name: [getattr(part, name) for part in parts] for name in parts[0].columns}
         result = {name: _concatenate(arrays) for name, arrays in columns.items() if not name.endswith("offsets")}
         for name in ("atom_offsets", "edge_offsets"):
-            result[name] = _narrow(_offsets(np.concatenate([np.diff(each.astype(np.int64)) for each in columns[name]])))
+            counts = np.concatenate([np.diff(each.astype(np.int64)) for each in columns[name]])
+            result[name] = _narrow(offsets_from_counts(counts))
         return cls(identity, **result)
 
 
 _COLUMNS = tuple(field.name for field in fields(Corpus) if field.name != "identity")
-
-
-def _offsets(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 
 
 def _narrow(column: NDArray[np.integer[Any]]) -> NDArray[Any]:

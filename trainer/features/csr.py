@@ -6,6 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def offsets_from_counts(counts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Return the offsets of N items with these numbers of rows, (N + 1,)."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
 def rows(offsets: NDArray[Any], ids: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows of the items `ids`, item by item, and for each row the position of its item in `ids`.
 

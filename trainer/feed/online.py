@@ -10,6 +10,7 @@ from graphkin.protocol.errors import InvalidReply
 from graphkin.trainer.feed.arrow import ArrowSource, Featurize
 from graphkin.trainer.feed.cache import Cache
 from graphkin.trainer.feed.epochs import EpochFolder
+from graphkin.trainer.feed.source import split_generation
 from graphkin.trainer.strategy import Sampling
 
 _CACHE_BYTES = 10 * 2**30
@@ -58,8 +59,7 @@ def open_online(
         tables = server.collection(collection, generation)
         second = None
         if beside is not None:
-            name, _, second_generation = beside.partition("@")
-            second = server.collection(name, second_generation or None)
+            second = server.collection(*split_generation(beside))
         return ArrowSource(
             tables,
             draws,

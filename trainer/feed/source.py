@@ -51,6 +51,12 @@ class Generation:
     recipe: Mapping[str, Any] | None = None
 
 
+def split_generation(text: str) -> tuple[str, str | None]:
+    """Return the name and the generation of NAME or NAME@GENERATION; None for the current generation."""
+    name, _, generation = text.partition("@")
+    return name, generation or None
+
+
 class Source(ABC):
     """One generation with its features, and the samples of each epoch.
 

@@ -233,6 +233,27 @@ def _range(rows: Tensor) -> Tensor:
     return torch.arange(len(rows), device=rows.device)
 
 
+def require_ids(ids: NDArray[Any], size: int, noun: str = "graphs", whole: str = "set") -> None:
+    """Check the items of a batch.
+
+    Args:
+        ids: (B,) Items.
+        size: Number of items that exist. Their ids are 0 to `size` - 1.
+        noun: Word for the items in messages, in the plural.
+        whole: Word for what they belong to.
+
+    Raises:
+        InvalidInput: `ids` is empty or names an unknown item.
+    """
+    if len(ids) == 0 or ids.min() < 0 or ids.max() >= size:
+        raise InvalidInput(
+            f"the batch has no {noun}, or {noun} that do not exist",
+            given="none" if len(ids) == 0 else f"{ids.min()} to {ids.max()}",
+            expected=f"0 to {size - 1}",
+            hint=f"pass one id or more, all of {noun} of this {whole}",
+        )
+
+
 class Graphs(ABC):
     """Source of a step's graphs: `Assembler`, or a class that samples new graphs in every epoch.
 
@@ -296,13 +317,7 @@ class Assembler(PaddedGraphs):
         Raises:
             InvalidInput: `ids` is empty or names an unknown graph.
         """
-        if len(ids) == 0 or ids.min() < 0 or ids.max() >= self.size:
-            raise InvalidInput(
-                "the batch has no graphs, or graphs that do not exist",
-                given="none" if len(ids) == 0 else f"{ids.min()} to {ids.max()}",
-                expected=f"0 to {self.size - 1}",
-                hint="pass one id or more, all of graphs of this set",
-            )
+        require_ids(ids, self.size)
         atom_ends, edge_ends = self.sizes[ids].cumsum(0).T
         shape = Shape(int(atom_ends[-1]), int(edge_ends[-1]))
         return self._assemble(self._to_device(ids), shape, atom_ends, edge_ends)

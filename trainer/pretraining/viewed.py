@@ -7,11 +7,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.altered import augment, choose_operations
 from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.turns import turns
-from graphkin.trainer.model.batch import Assembler, Batch, PaddedGraphs, Part, Shape
+from graphkin.trainer.model.batch import Assembler, Batch, PaddedGraphs, Part, Shape, require_ids
 from graphkin.trainer.pretraining.device_views import OPERATIONS, remaining_atoms
 from graphkin.trainer.strategy import Operation, Views
 
@@ -62,13 +61,7 @@ class ViewedGraphs(PaddedGraphs):
         return batch.induced(remaining_atoms(batch, ids, turns, key, self._views, int(self._nodes.max())))
 
     def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:
-        if len(ids) == 0 or ids.min() < 0 or ids.max() >= self._corpus.size:
-            raise InvalidInput(
-                "the batch has no graphs, or graphs that do not exist",
-                given="none" if len(ids) == 0 else f"{ids.min()} to {ids.max()}",
-                expected=f"0 to {self._corpus.size - 1}",
-                hint="pass one id or more, all of graphs of this set",
-            )
+        require_ids(ids, self._corpus.size)
         turn, key = turns(ids), (self._seed, epoch)
         choices = choose_operations(ids, turn, len(self._views.operations), key)
         if not self._views.anchors:

@@ -6,11 +6,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.features.network import Network
 from graphkin.trainer.features.turns import turns
 from graphkin.trainer.features.walks import sample_surroundings
-from graphkin.trainer.model.batch import Assembler, Batch, Graphs
+from graphkin.trainer.model.batch import Assembler, Batch, Graphs, require_ids
 from graphkin.trainer.strategy import Walks
 
 
@@ -28,12 +27,6 @@ class WalkedGraphs(Graphs):
         self._seed = seed
 
     def batch(self, ids: NDArray[Any], epoch: int = 0) -> Batch:
-        if len(ids) == 0 or ids.min() < 0 or ids.max() >= self._network.size:
-            raise InvalidInput(
-                "the batch has no nodes, or nodes that do not exist",
-                given=len(ids),
-                expected=f"0 to {self._network.size - 1}",
-                hint="pass one id or more, all of nodes of this network",
-            )
+        require_ids(ids, self._network.size, "nodes", "network")
         corpus = sample_surroundings(self._network, ids, turns(ids), self._walks, (self._seed, epoch))
         return Assembler(corpus, self.device).batch(np.arange(len(ids)))

@@ -169,13 +169,13 @@ def _open_stored_source(
 ) -> "Iterator[Source]":
     from graphkin.library.training import open_stored
     from graphkin.store import open_generation
+    from graphkin.trainer.feed.source import split_generation
 
     with ExitStack() as stack:
         reader = stack.enter_context(open_generation(location, collection, generation))
         second = None
         if beside is not None:
-            name, _, second_generation = beside.partition("@")
-            second = stack.enter_context(open_generation(location, name, second_generation or None))
+            second = stack.enter_context(open_generation(location, *split_generation(beside)))
         config = configuration.resolve_config(reader.manifest.kind, **training)
         yield stack.enter_context(
             open_stored(

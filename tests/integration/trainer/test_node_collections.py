@@ -13,7 +13,7 @@ import pytest
 
 from graphkin.cli import run
 from graphkin.client import Graphkin
-from graphkin.library.subgraphs import subgraphs_for
+from graphkin.library.subgraphs import rule_for, subgraphs_of
 from graphkin.library.training import StoredTables, open_stored
 from graphkin.protocol.errors import Conflict
 from graphkin.store import open_generation
@@ -71,7 +71,8 @@ def test_finetuning_has_the_subgraphs_of_the_collection(
         corpus = source.corpus()
         names = [name for block in StoredTables(generation).column("names") for name in block]
         pretrain(config, source, tmp_path / "run")
-    data = select_classes(read_nodes(edges, labels), subgraphs_for(InitialEncoder.from_checkpoint(tmp_path / "run")))
+    rule = rule_for(InitialEncoder.from_checkpoint(tmp_path / "run"))
+    data = select_classes(read_nodes(edges, labels), subgraphs_of(rule))
     rows = [names.index([node]) for node in nodes]  # type: ignore[arg-type]
     assert data.corpus.atoms.tolist() == corpus.atoms[rows].tolist()
     for row, item in enumerate(rows):
@@ -97,12 +98,12 @@ def test_rule_of_the_subgraphs_follows_the_checkpoint_or_the_option() -> None:
     own = InitialEncoder(model, replace(gcc, draws=replace(gcc.draws, walks=walks)))
     version_1 = {"schema_version": 1, "max_nodes": 99, "walks": "paper", "restart": 0.7, "labels": "degree"}
     ppr = {"subgraph": "ppr", "restart": 0.8, "max_nodes": 64, "tolerance": 1e-4, "min_visits": 0.0}
-    assert subgraphs_for(own).settings == {"subgraph": "walks", **asdict(walks)}
-    assert subgraphs_for(own, "ppr").settings == subgraphs_for(InitialEncoder(model)).settings == ppr
-    assert subgraphs_for(own, "walks").settings == {"subgraph": "walks", **asdict(Walks())}
-    earlier = subgraphs_for(InitialEncoder(model, hgc)).settings
+    assert subgraphs_of(rule_for(own)).settings == {"subgraph": "walks", **asdict(walks)}
+    assert subgraphs_of(rule_for(own, "ppr")).settings == subgraphs_of(rule_for(InitialEncoder(model))).settings == ppr
+    assert subgraphs_of(rule_for(own, "walks")).settings == {"subgraph": "walks", **asdict(Walks())}
+    earlier = subgraphs_of(rule_for(InitialEncoder(model, hgc))).settings
     assert (earlier["fewest"], earlier["unit"]) == (64, "walks")
-    recorded = subgraphs_for(InitialEncoder(model, hgc, recipe=version_1)).settings
+    recorded = subgraphs_of(rule_for(InitialEncoder(model, hgc, recipe=version_1))).settings
     assert (recorded["subgraph"], recorded["max_nodes"], recorded["restart"]) == ("walks", 99, 0.7)
 
 
