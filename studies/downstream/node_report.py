@@ -32,7 +32,7 @@ class NodeResults:
 
     Attributes:
         steps: pre-training steps.
-        epochs: fine-tuning epochs.
+        epochs: fine-tuning epochs, or 0 for the frozen encoders only.
         seeds: seeds of pre-training.
         data: name, nodes, classes and edges of the graph to be classified, and the encoder.
         ingest: nodes, links and edges of the pre-training collection, and wall time only.
@@ -69,11 +69,12 @@ def _scores(results: NodeResults) -> Iterator[str]:
     seeds = count_of(len(results.seeds), "seed")
     yield f"## {results.data['name']}, {results.data['encoder']}"
     yield ""
+    finetuning = f", or {results.epochs} epochs of fine-tuning, of which the last counts" if results.epochs else ""
     yield (
         f"{results.data['nodes']:,} nodes of {results.data['classes']} classes, {results.data['edges']:,} edges. "
         f"Accuracy (micro-F1) on {FOLDS} stratified folds, the same for all arms; {seeds} of pre-training, of "
         f"{results.steps:,} steps each at batch 32, on {results.ingest['nodes']:,} nodes of big graphs; frozen, "
-        f"logistic regression, or {results.epochs} epochs of fine-tuning, of which the last counts. Mean ± standard "
+        f"logistic regression{finetuning}. Mean ± standard "
         "deviation over the folds; differences ± standard error [95 % interval], corrected for overlapping training "
         "sets (Nadeau and Bengio, 2003), the spread of the seeds added where there are several. Bold: 0 is "
         "outside. Fold 0 alone is the published split."
@@ -83,7 +84,7 @@ def _scores(results: NodeResults) -> Iterator[str]:
     yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * len(columns)}"
     differences: list[Difference] = []
-    for method, finetuned in (("frozen", False), ("fine-tuned", True)):
+    for method, finetuned in (("frozen", False), ("fine-tuned", True))[: 2 if results.epochs else 1]:
         scores = {arm: results.scores(arm, finetuned) for arm in ARMS}
         for arm in ENCODERS if finetuned else ARMS:
             yield _row(method, arm, scores, differences)

@@ -15,9 +15,9 @@ part, and logistic regression on a node's degree and its logarithm.
 
 Scores are accuracies on the nodes of --target, on folds that are the same for all arms. The frozen probe is logistic
 regression on standardized embeddings, with regularization chosen inside the training part. Fine-tuning uses the
-published settings, and its last epoch counts. GCC sees subgraphs by its random walks, and all other arms those of the
-collection's recipe, as in their pre-training. If the target is among --graphs, its nodes were seen in pre-training,
-without their labels. Runs with several targets share the pre-training in --work.
+published settings, and its last epoch counts; `--epochs 0` leaves it out. GCC sees subgraphs by its random walks, and
+all other arms those of the collection's recipe, as in their pre-training. If the target is among --graphs, its nodes
+were seen in pre-training, without their labels. Runs with several targets share the pre-training in --work.
 
 Every finished part is a JSON file in --work, and pre-training has checkpoints, so a killed command continues where it
 stopped. The report is printed and saved in --work, in a file named after the target and the encoder. Needs ../shared.
@@ -243,7 +243,7 @@ def measure(options: Options, seeds: Sequence[int]) -> NodeResults:
             for arm in ENCODERS:
                 path = options.target_cell("frozen", arm, seed)
                 results.frozen[arm, seed] = load_or_make(path, partial(score_frozen, options, arm, seed, url))
-            for fold in range(FOLDS):
+            for fold in range(FOLDS if options.epochs else 0):
                 for arm in ENCODERS:
                     path = options.target_cell(f"finetune-{options.epochs}", arm, seed, fold)
                     make = partial(run_finetuning, options, arm, seed, fold)
@@ -254,7 +254,9 @@ def measure(options: Options, seeds: Sequence[int]) -> NodeResults:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=10_000, help="of pre-training, at batch 32")
-    parser.add_argument("--epochs", type=int, default=NODES.epochs, help="of fine-tuning")
+    parser.add_argument(
+        "--epochs", type=int, default=NODES.epochs, help="of fine-tuning; 0 measures the frozen encoders only"
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="of pre-training and fine-tuning")
     parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=GRAPHS, help="to pre-train on")
     parser.add_argument("--target", choices=TARGETS, default="usa-airports", help="graph whose nodes are classified")

@@ -1,6 +1,7 @@
 """The report on nodes: each arm with its differences, null models, and the published rows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,3 +74,10 @@ def test_report_names_the_graph_and_has_published_rows_for_us_airport_alone() ->
     text = report(results([0], "github"))
     assert text.startswith("## github, gin-gcc\n")
     assert "T3" not in text
+
+
+def test_report_without_fine_tuning_has_frozen_encoders_only() -> None:
+    frozen = replace(results((0, 1)), epochs=0, finetuning={})
+    text = report(frozen)
+    assert "fine-tun" not in text
+    assert row(text, "frozen", "HGC(HO)")[2].startswith(f"{frozen.scores('hgc-ho', False).mean():.4f} ± ")
