@@ -7,7 +7,7 @@ from os import cpu_count
 
 from anyio import from_thread
 
-from graphkin.api.depiction.depictor import Depictor
+from graphkin.api.depictor import Depictor
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.patterns import PatternMatches

@@ -7,7 +7,7 @@ from typing import TypedDict, cast
 from anyio import CapacityLimiter
 from starlette.requests import Request
 
-from graphkin.api.depiction.depictor import Depictor
+from graphkin.api.depictor import Depictor
 from graphkin.api.exports import Exports
 from graphkin.api.generations.cache import GenerationCache
 from graphkin.api.generations.clusterings import Clusterings

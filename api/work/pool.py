@@ -11,9 +11,9 @@ PATIENCE = 10.0
 TASKS = {
     "read_query": "graphkin.api.work.queries",
     "read_queries": "graphkin.api.work.queries",
-    "draw_molecule": "graphkin.api.depiction.molecule",
-    "draw_graph": "graphkin.api.depiction.graph",
-    "shared_atoms": "graphkin.api.depiction.molecule",
+    "draw_molecule": "graphkin.depiction.molecule",
+    "draw_graph": "graphkin.depiction.graph",
+    "shared_atoms": "graphkin.depiction.molecule",
     "find_mcs": "graphkin.collection.clusters.mcs",
     "export": "graphkin.api.work.exporting",
     "read_pattern": "graphkin.api.work.matching",

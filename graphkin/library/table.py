@@ -139,7 +139,7 @@ def _text(value: Any) -> str:
 def _depiction(smiles: str | None) -> str:
     """Return the depiction of a molecule as an HTML image, or empty text if the SMILES is missing, invalid or long."""
 
-    from graphkin.api.depiction.molecule import draw_molecule
+    from graphkin.depiction.molecule import draw_molecule
 
     if not smiles or len(smiles) > _MAX_SMILES:
         return ""

@@ -8,9 +8,9 @@ import pytest
 from numpy.typing import NDArray
 from rdkit import Chem
 
-from graphkin.api.depiction.depictor import Depictor
-from graphkin.api.depiction.molecule import draw_molecule, shared_atoms
+from graphkin.api.depictor import Depictor
 from graphkin.api.work.pool import Pool, new_fork_server
+from graphkin.depiction.molecule import draw_molecule, shared_atoms
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import Mark
 from graphkin.runtime.workers.fork_server import ForkServer

@@ -1,1 +1,0 @@
-"""Depictions of molecules and graphs: `Depictor`, and the tasks of its worker processes."""

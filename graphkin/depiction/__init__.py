@@ -1,0 +1,1 @@
+"""Depictions of molecules and graphs as SVG."""
