@@ -40,9 +40,11 @@ def rendered() -> set[str]:
 
 
 def functions(name: str) -> Iterator[griffe.Function]:
-    """The function of this name, or the public functions and methods of the class or module."""
+    """The function of this name, or the public functions and methods of the class or module, inherited ones too."""
     entry = package()[name.removeprefix("graphkin.")]
-    for each in [entry, *entry.members.values()] if entry.is_class or entry.is_module else [entry]:
+    inherited = [each.final_target for each in entry.inherited_members.values() if isinstance(each, griffe.Alias)]
+    members = [*inherited, *entry.members.values()] if entry.is_class or entry.is_module else []
+    for each in [entry, *members]:
         if each.is_alias or (each is not entry and each.name.startswith("_")):
             continue
         if isinstance(each, griffe.Function) and "property" not in each.labels:

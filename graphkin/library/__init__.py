@@ -2,7 +2,8 @@
 
 from os import PathLike
 
-from graphkin.library.collection import Collection, Collections
+from graphkin.library.collection import Collection
+from graphkin.library.collections import Collections
 from graphkin.library.ingestion import ingest
 from graphkin.library.pairs import similar_pairs
 from graphkin.library.table import Table

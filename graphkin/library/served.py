@@ -15,7 +15,9 @@ from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
 from graphkin.collection.structures import require_one_identifier, require_single_id
-from graphkin.library.collection import Collection, Collections, Hits
+from graphkin.library.base import Hits
+from graphkin.library.collection import Collection
+from graphkin.library.collections import Collections
 from graphkin.library.table import Table
 from graphkin.protocol.replies import SimilarItem
 from graphkin.protocol.requests import (

@@ -12,7 +12,9 @@ from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
-from graphkin.library.collection import Collection, Collections, Hits
+from graphkin.library.base import Hits
+from graphkin.library.collection import Collection
+from graphkin.library.collections import Collections
 from graphkin.library.table import Table
 from graphkin.protocol.requests import (
     CliffsQuery,

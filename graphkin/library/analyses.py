@@ -1,0 +1,308 @@
+"""Methods of a collection that look at it as a whole: edges, clusters, a map, activity cliffs, diverse subsets."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from graphkin.collection.cliffs import cliffs_table
+from graphkin.collection.clusters.mcs import CommonSubstructure
+from graphkin.library.base import CollectionBase
+from graphkin.library.table import Table
+from graphkin.protocol.errors import require
+from graphkin.protocol.requests import CliffsQuery, ClusteredFields, ClusteringFields, MapQuery, PickBody
+from graphkin.protocol.validation import translate_validation_errors
+from graphkin.protocol.values import MAX_CLIFFS, By, ClusterMethod, Picking
+from graphkin.store.records import Int32
+
+
+class Analyses(CollectionBase):
+    """The methods of a collection that look at it as a whole."""
+
+    def edges(self, *, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> Table:
+        """Return the stored edges, ordered by source, then target.
+
+        Issues a `TruncatedPairsWarning` if similar pairs are missing because of the collection's top-k limit.
+
+        Args:
+            min_similarity: Smallest similarity, from the stored threshold (the default) to 1.
+            start: Smallest source.
+            stop: Source to stop before. The default is all sources.
+
+        Returns:
+            One row per edge: source int32, target int32 > source, similarity float32.
+
+        Raises:
+            InvalidInput: If `min_similarity` is below the stored threshold.
+
+        Example:
+            ```python
+            networkx.from_pandas_edgelist(mine.edges(min_similarity=0.7).to_pandas())
+            ```
+        """
+        self._warn_of_truncated_pairs()
+        return Table(self._edges(min_similarity, start, stop))
+
+    def clusters(
+        self,
+        *,
+        method: ClusterMethod = "butina",
+        threshold: float | None = None,
+        property: str | None = None,
+        limit: int | None = None,
+    ) -> Table:
+        """Divide all items into clusters and return one row per cluster, the largest first.
+
+        Clusters are computed once per generation, method and threshold, and then read from a cache.
+
+        Args:
+            method: `butina` is Taylor-Butina clustering at a threshold. `scaffold` groups molecules by their
+                Bemis-Murcko scaffold. `single` is single linkage in the stored similarity graph.
+            threshold: Similarity threshold. `butina` puts items with at least this similarity to a center in one
+                cluster, 0.7 by default. `single` joins the items of edges with at least this similarity; the default is
+                the smallest threshold at which the largest cluster holds at most a tenth of all items, or 10 items.
+                `scaffold` has no threshold.
+            property: A numeric property to summarize for each cluster.
+            limit: Maximum number of clusters. The default is all.
+
+        Returns:
+            One row per cluster: cluster int32, its number, from 1; size int32; centre int32, the id of the item that
+            represents the cluster; smiles or structure, and names, of this item. With `property`, also min, max and
+            mean float64, and values int64, the number of members that have a value.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or there is no such numeric property.
+            Conflict: If `method` is `scaffold` and the items are not molecules.
+
+        Example:
+            ```python
+            clusters = mine.clusters(method="butina", threshold=0.7, property="molwt")
+            largest = mine.cluster(1, threshold=0.7)
+            ```
+        """
+        require(
+            limit is None or limit > 0,
+            "limit",
+            limit,
+            "1 or more, or None",
+            hint="leave limit out, or pass None for all clusters",
+        )
+        fields = {"method": method, "threshold": threshold, "property": property}
+        with translate_validation_errors():
+            request = ClusteredFields.model_validate(fields)
+        clusters = self._clusters(request, limit)
+        centers = self._rows(clusters["centre"].to_numpy())
+        described = {name: centers[name] for name in (self.manifest.structure, "names")}
+        columns = {name: clusters[name] for name in clusters.column_names}
+        return Table(
+            pa.table({**{name: columns.pop(name) for name in ("cluster", "size", "centre")}, **described, **columns})
+        )
+
+    def cluster(
+        self, number: int, *, method: ClusterMethod = "butina", threshold: float | None = None, limit: int | None = None
+    ) -> Table:
+        """Return the members of one cluster, with the columns of `items`.
+
+        Args:
+            number: Number of the cluster, from 1, as `clusters` returns it for the same method and threshold.
+            method: Clustering method, as in `clusters`.
+            threshold: Similarity threshold, as in `clusters`.
+            limit: Maximum number of members. The default is all.
+
+        Returns:
+            One row per member: the center first, then the others by id.
+
+        Raises:
+            NotFound: If there is no such cluster.
+        """
+        require(
+            limit is None or limit > 0,
+            "limit",
+            limit,
+            "1 or more, or None",
+            hint="leave limit out, or pass None for all members",
+        )
+        with translate_validation_errors():
+            request = ClusteredFields.model_validate({"method": method, "threshold": threshold})
+        return Table(self._rows(self._cluster(number, request, limit)))
+
+    def mcs(
+        self, number: int, *, method: ClusterMethod = "butina", threshold: float | None = None
+    ) -> CommonSubstructure:
+        """Return the maximum common substructure (MCS) of a cluster.
+
+        The search compares at most 100 members, the center and 99 others at even distances in the list of members, and
+        stops after 2 s.
+
+        Args:
+            number: Number of the cluster, from 1, as in `cluster`.
+            method: Clustering method, as in `clusters`.
+            threshold: Similarity threshold, as in `clusters`.
+
+        Returns:
+            smarts: The MCS, which matches each compared member with RDKit's HasSubstructMatch. None if there is none.
+            smiles: The MCS cut from the center, with `*` where the center continues. None if there is none.
+            atoms: Number of atoms of the MCS.
+            complete: False if the time ran out, so that a larger MCS may exist.
+
+        Raises:
+            NotFound: If there is no such cluster.
+            Conflict: If the items are not molecules.
+
+        Example:
+            ```python
+            mine.mcs(1, threshold=0.7).smarts
+            ```
+        """
+        with translate_validation_errors():
+            request = ClusteringFields.model_validate({"method": method, "threshold": threshold})
+        return self._mcs(number, request)
+
+    def map(
+        self,
+        *,
+        property: str | None = None,
+        method: ClusterMethod | None = None,
+        threshold: float | None = None,
+    ) -> Table:
+        """Return coordinates of all items in a two-dimensional map, for a plot of the whole collection.
+
+        The map is a layout of the spanning forest of the similarity graph. Items without neighbors lie below it. The
+        map is computed once per generation and then read from a cache.
+
+        Args:
+            property: A numeric property, returned in the column value.
+            method: Clustering method, as in `clusters`. Its clusters are returned in the column cluster.
+            threshold: Similarity threshold, as in `clusters`.
+
+        Returns:
+            One row per item, in id order: id int32; x and y float32, from 0 to 1, with y pointing down; value float64,
+            null without `property`; cluster int32, from 1, null without `method`.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or there is no such numeric property.
+            Conflict: If the clusters need molecules and the items are not molecules. On a server, also if the
+                collection has more than 500,000 items.
+
+        Example:
+            ```python
+            points = mine.map(property="molwt", method="scaffold").to_pandas()
+            ```
+        """
+        with translate_validation_errors():
+            request = MapQuery(property=property, method=method, threshold=threshold)
+        return Table(self._map(request))
+
+    def cliffs(
+        self,
+        property: str,
+        *,
+        by: By = "difference",
+        min_similarity: float | None = None,
+        max_similarity: float = 1.0,
+        min_difference: float = 0.0,
+        exclude_identical: bool = True,
+        filters: Sequence[Mapping[str, Any]] = (),
+        substructure: str | Mapping[str, str] | None = None,
+        limit: int = 1000,
+    ) -> Table:
+        """Return activity cliffs: pairs of stored neighbors that differ in a property.
+
+        Issues a `TruncatedPairsWarning` if similar pairs are missing because of the collection's top-k limit.
+
+        Args:
+            property: A numeric property, as `items` names it.
+            by: Quantity to rank pairs by: `difference`, or `sali`, the difference divided by 1 - similarity. Pairs of
+                the same rank are sorted by difference, then by ids.
+            min_similarity: Smallest similarity of a pair. The default is 0.7, or the stored threshold if that is
+                larger.
+            max_similarity: Largest similarity of a pair.
+            min_difference: Smallest difference of a pair.
+            exclude_identical: Whether to leave out pairs with identical fingerprints. With `min_similarity=1,
+                exclude_identical=False`, only such pairs are returned.
+            filters: Conditions as in `query`, which both items must pass.
+            substructure: A substructure as in `query`, which both items must contain.
+            limit: Maximum number of pairs, up to 100,000.
+
+        Returns:
+            One row per pair, the largest quantity first: a and b int32, the ids of the items; similarity float32;
+            difference float64; sali float64, infinite if the similarity is 1; and smiles or structure, names and the
+            property of both items, with suffixes such as smiles_a and smiles_b.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or there is no such numeric property. The error lists the
+                numeric properties.
+
+        Example:
+            ```python
+            mine.cliffs("molwt", min_similarity=0.6, max_similarity=0.95, limit=100)
+            mine.cliffs("molwt", by="sali")
+            ```
+        """
+        require(0 < limit <= MAX_CLIFFS, "limit", limit, f"1 to {MAX_CLIFFS:,}", hint="pass a smaller limit")
+        fields = {
+            "property": property,
+            "by": by,
+            "min_similarity": min_similarity,
+            "max_similarity": max_similarity,
+            "min_difference": min_difference,
+            "exclude_identical": exclude_identical,
+        }
+        with translate_validation_errors():
+            pattern = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
+            request = CliffsQuery.model_validate({**fields, "filters": json.dumps([*filters]), "substructure": pattern})
+        cliffs = self._cliffs(request, limit)
+        self._warn_of_truncated_pairs()
+        return Table(cliffs_table(cliffs, self.manifest, property, self._rows))
+
+    def pick(
+        self,
+        count: int,
+        *,
+        method: Picking = "maxmin",
+        threshold: float = 0.7,
+        ids: Sequence[int] | Int32 | None = None,
+        filters: Sequence[Mapping[str, Any]] = (),
+        substructure: str | Mapping[str, str] | None = None,
+    ) -> Table:
+        """Pick a diverse subset of items.
+
+        The same items always give the same subset, and a larger `count` extends it.
+
+        Args:
+            count: Number of items to pick, up to 10,000.
+            method: `maxmin` repeatedly picks the item that is least similar to all items picked so far. `sphere` picks
+                items whose similarity to every item picked so far is below `threshold`, so the subset may be smaller
+                than `count`.
+            threshold: Similarity threshold of `sphere`, above 0 and at most 1.
+            ids: Items to pick from, up to 10,000. The default is all.
+            filters: Conditions as in `query`. Only items that pass all of them are picked.
+            substructure: A substructure as in `query`. Only items that contain it are picked.
+
+        Returns:
+            The table of `items` in the order of picking, with nearest float32 after id: the highest similarity to an
+            item that was picked before.
+
+        Raises:
+            InvalidInput: If `count` is larger than the number of items to pick from.
+
+        Example:
+            ```python
+            mine.pick(10)
+            mine.pick(10, method="sphere", threshold=0.6, filters=[{"property": "molwt", "max": 300}])
+            ```
+        """
+        source: dict[str, Any] = {}
+        if filters:
+            source["filters"] = [*filters]
+        if substructure is not None:
+            source["substructure"] = substructure if isinstance(substructure, str) else dict(substructure)
+        if ids is not None:
+            source["ids"] = np.asarray(ids, np.int64).tolist()
+        fields = {"count": count, "method": method, "threshold": threshold, "from": source or None}
+        with translate_validation_errors():
+            request = PickBody.model_validate_json(json.dumps(fields))
+        picks = self._pick(request)
+        return Table(self._rows(picks.ids).add_column(1, "nearest", pa.array(picks.nearest)))

@@ -1,0 +1,191 @@
+"""The part of a collection that its public methods build on: what it is, the data that it reads, and result tables.
+
+`stored.py` implements the abstract methods for a store that this process reads, and `served.py` for a server.
+"""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from html import escape
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import pyarrow as pa
+
+from graphkin.collection.cliffs import Cliffs
+from graphkin.collection.clusters.mcs import CommonSubstructure
+from graphkin.collection.picking import DiverseSubset
+from graphkin.collection.selection import Selection
+from graphkin.library.table import Table
+from graphkin.protocol.errors import TruncatedPairsWarning
+from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.requests import (
+    CliffsQuery,
+    ClusteredFields,
+    ClusteringFields,
+    MapQuery,
+    PickBody,
+    QueryBody,
+    SearchBatchBody,
+    SearchBody,
+)
+from graphkin.similarity.hits import Matches
+from graphkin.store.records import Float32, Int32, Int64
+
+_NON_PROPERTIES = ("id", "smiles", "structure", "names", "inchikey")
+"""Columns of items that are not properties."""
+
+
+class Hits(NamedTuple):
+    """Items and their similarity to a query structure or an item, most similar first.
+
+    Attributes:
+        ids: (n,) int32 item ids.
+        similarity: (n,) float32 in [0, 1].
+    """
+
+    ids: Int32
+    similarity: Float32
+
+
+class CollectionBase(ABC):
+    """One generation of a collection: its attributes, the data that subclasses read, and how it is shown and closed."""
+
+    def __init__(self, name: str, manifest: Manifest) -> None:
+        self.name = name
+        self.manifest = manifest
+
+    @property
+    def kind(self) -> str:
+        """The kind of the items, such as `molecule` or `graph`."""
+        return self.manifest.kind
+
+    @property
+    def generation(self) -> str:
+        """The id of the generation."""
+        return self.manifest.generation
+
+    @property
+    def size(self) -> int:
+        """The number of items. Their ids are 0 to size - 1."""
+        return self.manifest.counts.kept
+
+    def __len__(self) -> int:
+        return self.size
+
+    @abstractmethod
+    def _search(self, request: SearchBody) -> Hits:
+        """Return the hits of a search."""
+
+    @abstractmethod
+    def _query(self, request: QueryBody, limit: int | None) -> Selection:
+        """Return all items that pass the conditions, or the first `limit`. The cursor of the request is ignored."""
+
+    @abstractmethod
+    def _search_batch(self, request: SearchBatchBody) -> tuple[pa.Array, Matches]:
+        """Search for each structure of a batch.
+
+        Returns:
+            The error of each structure, as (n,) text with null for valid structures, and the hits of all structures.
+        """
+
+    @abstractmethod
+    def _clusters(self, request: ClusteredFields, limit: int | None) -> pa.Table:
+        """Return the columns of `clusters`, without those of the items that represent the clusters."""
+
+    @abstractmethod
+    def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32:
+        """Return the ids of the members of a cluster, the center first."""
+
+    @abstractmethod
+    def _mcs(self, number: int, request: ClusteringFields) -> CommonSubstructure:
+        """Return the maximum common substructure of a cluster."""
+
+    @abstractmethod
+    def _map(self, request: MapQuery) -> pa.Table:
+        """Return the columns of `map`."""
+
+    @abstractmethod
+    def _cliffs(self, request: CliffsQuery, limit: int) -> Cliffs:
+        """Return the first `limit` pairs. The cursor of the request is ignored."""
+
+    @abstractmethod
+    def _pick(self, request: PickBody) -> DiverseSubset:
+        """Return the ids of the picked items, and the similarity of each to its nearest predecessor."""
+
+    @abstractmethod
+    def _item_id(self, id: int | None, smiles: str | None, name: str | None) -> int:
+        """Return the id of the item with this id, structure or name.
+
+        Raises:
+            NotFound: There is no such item.
+            InvalidInput: Several items share the name, or the number of arguments other than None is not 1.
+        """
+
+    @abstractmethod
+    def _neighbors(self, id: int, min_similarity: float | None, conditions: QueryBody, limit: int | None) -> Hits:
+        """Return the neighbors of an item that meet the filters and the substructure of `conditions`."""
+
+    @abstractmethod
+    def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:
+        """Return the columns of `edges`."""
+
+    @abstractmethod
+    def _range(self, columns: Sequence[str] | None, start: int, stop: int | None) -> pa.Table:
+        """Return items `start` to `stop` - 1. The columns, by default all, keep their stored order."""
+
+    @abstractmethod
+    def _rows(self, ids: Int32 | Int64) -> pa.Table:
+        """Return the items `ids`, in this order, with all columns."""
+
+    def _hits_table(self, hits: Hits) -> Table:
+        items = self._rows(hits.ids)
+        return Table(
+            pa.table({"id": items["id"], "similarity": pa.array(hits.similarity), **self._item_columns(items)})
+        )
+
+    def _item_columns(self, items: pa.Table) -> dict[str, Any]:
+        """Return the structure, the names and the properties of items as columns."""
+        properties = [name for name in items.column_names if name not in _NON_PROPERTIES]
+        return {
+            self.manifest.structure: items[self.manifest.structure],
+            "names": items["names"],
+            "properties": items.select(properties).to_struct_array(),
+        }
+
+    def _warn_of_truncated_pairs(self) -> None:
+        if self.manifest.truncation is not None:
+            warnings.warn(f"{self.name}: {self.manifest.truncation}", TruncatedPairsWarning, stacklevel=3)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release files or connections. Garbage collection releases them, too."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        summary = f"{self.size:,} items ({self.kind}), {self.manifest.pairs_text}, generation {self.generation[:12]}"
+        return f"{type(self).__name__}({self.name!r}, {summary})"
+
+    def _repr_html_(self) -> str:
+        manifest = self.manifest
+        facts = {
+            "items": f"{self.size:,} ({self.kind})",
+            "edges": f"{manifest.edges:,} with similarity ≥ {manifest.threshold:g}",
+            "similar pairs": manifest.pairs_text,
+            "rejected": f"{manifest.counts.rejected:,} of {manifest.counts.read:,} records",
+            "generation": self.generation,
+        }
+        rows = "".join(f"<tr><th>{name}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
+        return f"<table><caption>{escape(self.name)}</caption>{rows}</table>"
+
+
+def jsonable(substructure: str | Mapping[str, str] | None) -> str | dict[str, str] | None:
+    """Return a substructure as a value that `json.dumps` accepts."""
+    return dict(substructure) if isinstance(substructure, Mapping) else substructure

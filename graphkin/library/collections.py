@@ -1,0 +1,73 @@
+"""Abstract base class of all collections of a store or a server."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+from graphkin.library.collection import Collection
+
+
+class Collections(ABC):
+    """The collections of a store or a server, by name.
+
+    `len`, `in` and iteration work as for a mapping whose keys are the names.
+
+    Example:
+        ```python
+        with graphkin.open("store") as store:
+            print(len(store), "mine" in store, store["mine"].size)
+        ```
+    """
+
+    @abstractmethod
+    def collection(self, name: str, generation: str | None = None) -> Collection:
+        """Return one generation of a collection. `collections[name]` returns the current one.
+
+        Args:
+            name: Name of the collection.
+            generation: Id of the generation, or a prefix of the id. The default is the current generation.
+
+        Returns:
+            The collection, which reads this generation even after another one is published.
+
+        Raises:
+            NotFound: If there is no such collection or generation. The error lists the existing collections.
+            Deleted: If the generation was deleted.
+            InvalidInput: If several ids begin with the prefix.
+
+        Example:
+            ```python
+            store = graphkin.open("store")
+            print(list(store))
+            older = store.collection("mine", mine.generation[:12])
+            ```
+        """
+
+    def __getitem__(self, name: str) -> Collection:
+        return self.collection(name)
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the collections, in order."""
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return any(collection == name for collection in self)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release the files or connections of all collections. Garbage collection releases them, too."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self)})"
