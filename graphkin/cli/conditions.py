@@ -95,24 +95,26 @@ def parse_filter(manifest: Manifest, condition: str) -> Filter:
         ) from error
 
 
-def parse_measure(tversky: tuple[float, float] | None, counts: bool) -> Measure | None:
-    """Return the similarity measure for --tversky or --counts, or None if neither is set.
+def parse_measure(tversky: tuple[float, float] | None, *, dice: bool, cosine: bool, counts: bool) -> Measure | None:
+    """Return the similarity measure for --tversky, --dice, --cosine or --counts, or None if none of them is set.
 
     Raises:
-        InvalidInput: If both are set, or a weight is invalid.
+        InvalidInput: Several of them are set, or a weight is invalid.
     """
-    if tversky and counts:
+    options = {"tversky": tversky is not None, "dice": dice, "cosine": cosine, "counts": counts}
+    names = [name for name, is_set in options.items() if is_set]
+    if len(names) > 1:
         raise InvalidInput(
-            "--tversky and --counts cannot be combined",
-            given="--tversky --counts",
-            expected="at most one of them",
-            hint="remove one of them",
+            "a search has one similarity measure",
+            given=" ".join(f"--{name}" for name in names),
+            expected="at most one of --tversky, --dice, --cosine and --counts",
+            hint="keep one of them",
         )
-    if tversky is None:
-        return Measure(name="counts") if counts else None
-    alpha, beta = tversky
+    if not names:
+        return None
+    alpha, beta = tversky or (None, None)
     with translate_validation_errors():
-        return Measure(name="tversky", alpha=alpha, beta=beta)
+        return Measure.model_validate({"name": names[0], "alpha": alpha, "beta": beta})
 
 
 def require_search_similarity(min_similarity: float | None) -> None:

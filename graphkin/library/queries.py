@@ -50,8 +50,9 @@ class Queries(CollectionBase):
                 `labels`.
             fingerprint: A fingerprint in hexadecimal, as in FPS files.
             vector: Numbers, as many as the collection's vectors have.
-            measure: A similarity measure other than the collection's own, such as
-                `{"name": "tversky", "alpha": 0.9, "beta": 0.1}`. `graphkin.protocol.measure.Measure` has the measures.
+            measure: A similarity measure other than the collection's own: `{"name": "dice"}`, `{"name": "cosine"}`,
+                `{"name": "counts"}` or `{"name": "tversky", "alpha": 0.9, "beta": 0.1}`.
+                `graphkin.protocol.measure.Measure` has their formulas.
             filters: Conditions on properties and names, as in `query`. Only items that pass all of them are hits.
             substructure: A substructure, as in `query`. Only items that contain it are hits.
             min_similarity: Smallest similarity of a hit, above 0 and at most 1.

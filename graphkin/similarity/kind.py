@@ -295,7 +295,7 @@ class Search(ABC):
         raise Conflict(
             "the items of this collection cannot be compared by this measure",
             given=measure.name,
-            expected="tversky for items with fingerprints, counts for molecules",
+            expected="tversky, dice or cosine for items with fingerprints, counts for molecules",
             hint="leave the measure out to compare as the collection was ingested",
         )
 

@@ -12,11 +12,11 @@ from graphkin.similarity.devices import Device, require_device
 from graphkin.similarity.hits import NO_HITS, Hits, Matches
 from graphkin.similarity.join import AppendJoin, Join, Pairs, SelfJoin
 from graphkin.similarity.kind import Advance, Query, Search
+from graphkin.similarity.measures import BitSearch
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
 from graphkin.similarity.popcount import common_pairs, common_with, minimum_common
 from graphkin.similarity.stored_index import load_index
 from graphkin.similarity.tiles import similar_in_tiles
-from graphkin.similarity.tversky import TverskySearch
 from graphkin.similarity.window import Similarity
 from graphkin.store.base import Generation, as_float32
 from graphkin.store.records import Float64, Int32, Int64, UInt64
@@ -201,9 +201,9 @@ class TanimotoSearch(Search):
         ]
 
     def with_measure(self, measure: Measure) -> Search:
-        if measure.alpha is None or measure.beta is None:
+        if measure.name == "counts":
             return super().with_measure(measure)
-        return TverskySearch(self, self._fingerprints, self._bits, measure.alpha, measure.beta)
+        return BitSearch(self, self._fingerprints, self._bits, measure)
 
     def _bits(self, query: Query) -> UInt64:
         """Return the packed fingerprint of a query, (W,) uint64."""

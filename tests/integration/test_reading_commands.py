@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,7 @@ def test_search_equals_rdkit(graphkin: Callable[..., Any], place: tuple[str, ...
     assert reply["total"] == len(expected)
 
 
-@pytest.mark.parametrize("options", [("--tversky", 0.9, 0.2), ("--counts",)])
+@pytest.mark.parametrize("options", [("--tversky", 0.9, 0.2), ("--dice",), ("--cosine",), ("--counts",)])
 def test_search_by_another_measure_equals_rdkit(
     graphkin: Callable[..., Any], place: tuple[str, ...], options: tuple[object, ...]
 ) -> None:
@@ -128,13 +129,21 @@ def test_search_by_another_measure_equals_rdkit(
         )
     else:
         bits, arguments = map(generator.GetFingerprint, items), generator.GetFingerprint(aspirin)
-        expected = [DataStructs.TverskySimilarity(arguments, each, 0.9, 0.2) for each in bits]
+        similarity: dict[object, Callable[..., float]] = {
+            "--tversky": partial(DataStructs.TverskySimilarity, a=0.9, b=0.2),
+            "--dice": DataStructs.DiceSimilarity,
+            "--cosine": DataStructs.CosineSimilarity,
+        }
+        expected = [similarity[options[0]](arguments, each) for each in bits]
     assert [hit["similarity"] for hit in reply["hits"]] == pytest.approx(expected, rel=2e-7)
     assert expected == sorted(expected, reverse=True)
 
 
 def test_search_by_two_measures_is_refused(graphkin: Callable[..., Any], place: tuple[str, ...]) -> None:
     assert graphkin("search", *place, "CCO", "--counts", "--tversky", 1, 1).code == 2
+    two = graphkin("search", *place, "CCO", "--dice", "--cosine")
+    assert two.code == 2
+    assert "given: --dice --cosine" in two.err
     refused = graphkin("search", *place, "CCO", "--tversky", -1, 1)
     assert refused.code == 2
     assert "expected at least 0" in refused.err

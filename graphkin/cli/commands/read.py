@@ -113,6 +113,10 @@ def _item_cells(item: dict[str, Any]) -> tuple[object, ...]:
     help="Compare fingerprints by Tversky similarity. ALPHA is the weight of the bits that only STRUCTURE has.",
 )
 @option(
+    "--dice", is_flag=True, panel="Similarity", help="Compare fingerprints by their Dice similarity, 2 c / (a + b)."
+)
+@option("--cosine", is_flag=True, panel="Similarity", help="Compare fingerprints by their cosine, c / √(a b).")
+@option(
     "--counts",
     is_flag=True,
     panel="Similarity",
@@ -151,6 +155,8 @@ def search(
     structure: str | None,
     fingerprint: bool,
     tversky: tuple[float, float] | None,
+    dice: bool,
+    cosine: bool,
     counts: bool,
     min_similarity: float | None,
     limit: int,
@@ -191,7 +197,7 @@ def search(
     if file is None and device != "cpu":
         raise InvalidInput(f"--device {device} needs --file", expected="--file and --output", hint="remove --device")
     require_search_similarity(min_similarity)
-    measure = parse_measure(tversky, counts)
+    measure = parse_measure(tversky, dice=dice, cosine=cosine, counts=counts)
     with open_generation(store_location, collection, generation) as reader:
         open_collection = OpenCollection(reader)
         if file is not None and output is not None:

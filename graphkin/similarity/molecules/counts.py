@@ -10,9 +10,9 @@ from rdkit.Chem import rdFingerprintGenerator
 
 from graphkin.protocol.errors import Conflict
 from graphkin.similarity.kind import Query, Search
+from graphkin.similarity.measures import ScannedSearch
 from graphkin.similarity.molecules.recipe import FingerprintRecipe
 from graphkin.similarity.stored_index import load_or_compute_index
-from graphkin.similarity.tversky import ScannedSearch
 from graphkin.store.base import Generation
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Float64, Int32, Int64, UInt64

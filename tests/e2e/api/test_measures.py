@@ -31,6 +31,10 @@ def expected(molecules: list[Chem.Mol], smiles: str, measure: dict[str, Any]) ->
         return np.array(DataStructs.BulkTanimotoSimilarity(GENERATOR.GetSparseCountFingerprint(query), counts))
     bits = [GENERATOR.GetFingerprint(molecule) for molecule in molecules]
     query_bits = GENERATOR.GetFingerprint(query)
+    if measure["name"] == "dice":
+        return np.array(DataStructs.BulkDiceSimilarity(query_bits, bits))
+    if measure["name"] == "cosine":
+        return np.array(DataStructs.BulkCosineSimilarity(query_bits, bits))
     weights = measure["alpha"], measure["beta"]
     return np.array([DataStructs.TverskySimilarity(query_bits, each, *weights) for each in bits])
 
@@ -44,6 +48,8 @@ def expected(molecules: list[Chem.Mol], smiles: str, measure: dict[str, Any]) ->
         {"name": "tversky", "alpha": 1, "beta": 1},
         {"name": "tversky", "alpha": 0, "beta": 1},
         {"name": "tversky", "alpha": 0.75, "beta": 0.25},
+        {"name": "dice"},
+        {"name": "cosine"},
         {"name": "counts"},
     ],
 )
@@ -69,8 +75,16 @@ def test_tversky_with_weights_of_one_equals_tanimoto(client: httpx.Client) -> No
     assert tversky == client.post(URL, json=body).json()
 
 
-def test_fingerprint_search_supports_tversky_but_not_counts(client: httpx.Client) -> None:
-    measure = {"name": "tversky", "alpha": 0.2, "beta": 0.7}
+def test_dice_equals_tversky_with_weights_of_one_half(client: httpx.Client) -> None:
+    body = {"smiles": ASPIRIN, "limit": 50}
+    tversky = client.post(URL, json={**body, "measure": {"name": "tversky", "alpha": 0.5, "beta": 0.5}}).json()
+    assert tversky == client.post(URL, json={**body, "measure": {"name": "dice"}}).json()
+
+
+@pytest.mark.parametrize("measure", [{"name": "tversky", "alpha": 0.2, "beta": 0.7}, {"name": "cosine"}])
+def test_fingerprint_search_supports_measures_of_bits_but_not_counts(
+    client: httpx.Client, measure: dict[str, Any]
+) -> None:
     bits = DataStructs.BitVectToFPSText(GENERATOR.GetFingerprint(Chem.MolFromSmiles(ASPIRIN)))
     by_bits = client.post(URL, json={"fingerprint": bits, "measure": measure}).json()
     assert by_bits["hits"] == client.post(URL, json={"smiles": ASPIRIN, "measure": measure}).json()["hits"]
@@ -86,7 +100,8 @@ def test_fingerprint_search_supports_tversky_but_not_counts(client: httpx.Client
         ({"name": "tversky", "alpha": -1, "beta": 1}, "alpha"),
         ({"name": "tversky", "alpha": 1, "beta": 1.5}, "beta"),
         ({"name": "tversky", "alpha": 0, "beta": 0}, "alpha or beta above 0"),
-        ({"name": "dice"}, "name"),
+        ({"name": "dice", "alpha": 0.5, "beta": 0.5}, "neither of them for other measures"),
+        ({"name": "russel"}, "name"),
     ],
 )
 def test_invalid_measures_are_refused(client: httpx.Client, measure: dict[str, Any], detail: str) -> None:
@@ -95,7 +110,7 @@ def test_invalid_measures_are_refused(client: httpx.Client, measure: dict[str, A
     assert detail in refused.json()["detail"]
 
 
-@pytest.mark.parametrize("measure", [{"name": "tversky", "alpha": 1, "beta": 1}, {"name": "counts"}])
+@pytest.mark.parametrize("measure", [{"name": "dice"}, {"name": "cosine"}, {"name": "counts"}])
 def test_graph_search_refuses_fingerprint_measures(client: httpx.Client, measure: dict[str, Any]) -> None:
     body = {"graph": {"edges": [[0, 1]]}, "measure": measure}
     assert client.post("/v1/collections/social/search", json=body).status_code == 409

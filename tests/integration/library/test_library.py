@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -56,16 +57,28 @@ def test_search_equals_rdkit(collection: Collection, vectors: list[Any], frame: 
     )
 
 
-def test_search_by_measure_and_by_fingerprint(collection: Collection, vectors: list[Any]) -> None:
+@pytest.mark.parametrize(
+    ("measure", "oracle"),
+    [
+        (
+            {"name": "tversky", "alpha": 0.9, "beta": 0.1},
+            lambda *bits: DataStructs.BulkTverskySimilarity(*bits, 0.9, 0.1),
+        ),
+        ({"name": "dice"}, DataStructs.BulkDiceSimilarity),
+        ({"name": "cosine"}, DataStructs.BulkCosineSimilarity),
+    ],
+)
+def test_search_by_measure_and_by_fingerprint(
+    collection: Collection, vectors: list[Any], measure: dict[str, Any], oracle: Callable[..., list[float]]
+) -> None:
     query = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048).GetFingerprint(Chem.MolFromSmiles(ASPIRIN))
     bits = np.packbits([*query], bitorder="little").tobytes().hex()
-    similar = np.array(DataStructs.BulkTverskySimilarity(query, vectors, 0.9, 0.1), np.float32)
-    tversky = {"name": "tversky", "alpha": 0.9, "beta": 0.1}
+    similar = np.array(oracle(query, vectors), np.float32)
 
-    result = collection.search(ASPIRIN, measure=tversky, limit=10)
+    result = collection.search(ASPIRIN, measure=measure, limit=10)
 
     assert result.arrow["similarity"].to_numpy() == pytest.approx(np.sort(similar)[::-1][:10], rel=1e-6)
-    assert collection.search(fingerprint=bits, measure=tversky).to_pylist() == result.to_pylist()
+    assert collection.search(fingerprint=bits, measure=measure).to_pylist() == result.to_pylist()
     assert collection.search(fingerprint=bits).to_pylist() == collection.search(ASPIRIN).to_pylist()
 
 

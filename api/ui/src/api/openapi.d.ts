@@ -3064,6 +3064,10 @@ export interface components {
          *     `tversky` compares fingerprints: c / (alpha (a - c) + beta (b - c) + c), with a bits in the query, b bits in
          *     the item and c common bits. It needs alpha and beta, which must not both be 0.
          *
+         *     `dice` is 2 c / (a + b), which is Tversky similarity with weights of 0.5.
+         *
+         *     `cosine` is c / √(a b).
+         *
          *     `counts` compares molecules by the min-max Tanimoto similarity of their Morgan environments, counted with
          *     multiplicity.
          */
@@ -3074,7 +3078,7 @@ export interface components {
              * @example tversky
              * @enum {string}
              */
-            name: "tversky" | "counts";
+            name: "tversky" | "dice" | "cosine" | "counts";
             /**
              * Alpha
              * @description Weight of bits that only the query has, for `tversky`.

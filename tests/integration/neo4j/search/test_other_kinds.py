@@ -63,6 +63,7 @@ def search_results(generation: Generation) -> list[Any]:
     searches = [search]
     if kind.fingerprint(recipe) is not None:
         searches.append(search.with_measure(Measure(name="tversky", alpha=0.3, beta=0.8)))
+        searches.append(search.with_measure(Measure(name="cosine")))
     if kind.name == "molecule":
         searches.append(search.with_measure(Measure(name="counts")))
     hits = [each.search(query, threshold, 15) for each in searches for threshold in (None, 0.3)]

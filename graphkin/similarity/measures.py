@@ -1,4 +1,4 @@
-"""Search by a similarity measure that differs from the one of the recipe, such as Tversky similarity.
+"""Search by a similarity measure that differs from the one of the recipe, such as Dice or Tversky similarity.
 
 There is no index for such a measure, so the query is compared with every item.
 """
@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from graphkin.protocol.measure import Measure
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.popcount import common_with
@@ -40,18 +41,16 @@ class ScannedSearch(Search):
     def similarities(self, reference: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64: ...
 
 
-class TverskySearch(ScannedSearch):
-    """Search by the Tversky similarity of packed fingerprints.
+class BitSearch(ScannedSearch):
+    """Search by a measure of packed fingerprints: Tversky similarity, Dice or cosine (`graphkin.protocol.measure`).
 
-    The similarity of a query with an item is c / (c + α q + β i), where c is the number of common bits, q the number of
-    bits that only the query has, and i the number of bits that only the item has. It is 0 if c is 0.
+    The similarity is 0 if no bit is common.
 
     Args:
         recipe_search: Search in the same generation by the measure of the recipe.
         fingerprints: Fingerprints of the items.
         bits: Returns the packed fingerprint of a query.
-        alpha: The weight α.
-        beta: The weight β.
+        measure: The measure.
     """
 
     def __init__(
@@ -59,17 +58,19 @@ class TverskySearch(ScannedSearch):
         recipe_search: Search,
         fingerprints: Fingerprints,
         bits: Callable[[Query], UInt64],
-        alpha: float,
-        beta: float,
+        measure: Measure,
     ) -> None:
         super().__init__(recipe_search)
-        self._fingerprints, self._bits = fingerprints, bits
-        self._alpha, self._beta = alpha, beta
+        self._fingerprints, self._bits, self._measure = fingerprints, bits, measure
 
     def similarities(self, reference: int | Query, others: Int32 | Int64 | slice = slice(None)) -> Float64:
         bits = self._bits(reference) if isinstance(reference, Query) else self._fingerprints.words[reference]
         shared = common_with(self._fingerprints.words[others], bits).astype(np.float64)
         query_bits, item_bits = float(np.bitwise_count(bits).sum()), self._fingerprints.popcounts[others]
-        denominator = self._alpha * query_bits + self._beta * item_bits + (1 - self._alpha - self._beta) * shared
+        if self._measure.weights is None:
+            denominator = np.sqrt(query_bits * item_bits)
+        else:
+            alpha, beta = self._measure.weights
+            denominator = alpha * query_bits + beta * item_bits + (1 - alpha - beta) * shared
         similarity: Float64 = np.divide(shared, denominator, out=np.zeros_like(shared), where=shared > 0)
         return similarity
