@@ -32,7 +32,7 @@ def examples() -> Iterator[Any]:
     members: list[tuple[str, Any]] = [(function.__name__, function) for function in _DOCUMENTED]
     for owner in _CLASSES:
         members += [(owner.__name__, owner)]
-        members += [(f"{owner.__module__}.{name}", each) for name, each in vars(owner).items() if callable(each)]
+        members += [(f"{owner.__module__}.{name}", each) for name, each in inspect.getmembers(owner, callable)]
     for name, member in members:
         for block in _BLOCK.findall(inspect.getdoc(member) or ""):
             yield pytest.param(dedent(block), id=name)
