@@ -4,7 +4,7 @@
 
     graphkin.ingest("molecules.csv", store="s", collection="c", threshold=0.4)
     c = graphkin.open("s")["c"]                                       # or neo4j://HOST
-    c.search("CCO", limit=5).to_pandas()                              # id, similarity, smiles, names, properties
+    c.search("CCO", limit=5).to_pandas()                              # id, similarity, smiles, names, each property
     graphkin.connect("http://127.0.0.1:8000")["c"]                    # the same calls, over HTTP
     graphkin.similar_pairs(fingerprints, 0.5)                         # all similar pairs of an array, without a store
 

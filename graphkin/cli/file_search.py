@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from graphkin.collection.batches import BatchResult, StructureText, Unreadable, join_items
+from graphkin.collection.batches import BatchResult, StructureText, Unreadable, add_item_columns, join_items
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.export import read_items
 from graphkin.export.cells import csv_lines
@@ -79,10 +79,7 @@ class FileSearch:
             names = records["name"].take(rows["query"])
             numbers = pa.array(rows["query"].to_numpy() + (self.structures - len(structures)), pa.int64())
             columns = {"query": numbers, "query_name": names, **{name: rows[name] for name in rows.column_names[1:]}}
-            item_columns = {
-                f"item_{name}" if name in columns else name: items[name] for name in items.column_names if name != "id"
-            }
-            yield pa.table({**columns, **item_columns})
+            yield add_item_columns(columns, items)
 
     def _blocks(self) -> Iterator[pa.Table]:
         """Yield the records of the source in blocks of at least `MAX_STRUCTURES`. The last one may be smaller."""

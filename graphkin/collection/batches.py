@@ -1,7 +1,8 @@
 """Batches of query structures, some of which may be unreadable."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -156,3 +157,19 @@ def join_items(errors: pa.Array, hits: Matches, items_of: Callable[[Int32], pa.T
     texts = errors.take(pa.array(query[order], mask=~missing[order]))
     columns = {"query": query[order], "error": texts, "id": aligned(hits.ids), "similarity": aligned(hits.similarity)}
     return pa.table(columns), items_of(distinct).take(aligned(position.astype(np.int64)))
+
+
+def add_item_columns(columns: Mapping[str, Any], items: pa.Table) -> pa.Table:
+    """Return a table of columns about items, such as id and similarity, followed by the columns of the items.
+
+    The column id of `items` is left out. A column of `items` with the name of an earlier column gets the prefix
+    `item_`.
+    """
+    table = dict(columns)
+    for name in items.column_names:
+        if name != "id":
+            title = name
+            while title in table:
+                title = f"item_{title}"
+            table[title] = items[name]
+    return pa.table(table)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from graphkin.collection.batches import add_item_columns
 from graphkin.collection.cliffs import cliffs_table
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.library.base import CollectionBase
@@ -305,4 +306,4 @@ class Analyses(CollectionBase):
         with translate_validation_errors():
             request = PickBody.model_validate_json(json.dumps(fields))
         picks = self._pick(request)
-        return Table(self._rows(picks.ids).add_column(1, "nearest", pa.array(picks.nearest)))
+        return Table(add_item_columns({"id": picks.ids, "nearest": picks.nearest}, self._rows(picks.ids)))

@@ -8,10 +8,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from html import escape
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import pyarrow as pa
 
+from graphkin.collection.batches import add_item_columns
 from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.picking import DiverseSubset
@@ -31,9 +32,6 @@ from graphkin.protocol.requests import (
 )
 from graphkin.similarity.hits import Matches
 from graphkin.store.records import Float32, Int32, Int64
-
-_NON_PROPERTIES = ("id", "smiles", "structure", "names", "inchikey")
-"""Columns of items that are not properties."""
 
 
 class Hits(NamedTuple):
@@ -139,19 +137,7 @@ class CollectionBase(ABC):
         """Return the items `ids`, in this order, with all columns."""
 
     def _hits_table(self, hits: Hits) -> Table:
-        items = self._rows(hits.ids)
-        return Table(
-            pa.table({"id": items["id"], "similarity": pa.array(hits.similarity), **self._item_columns(items)})
-        )
-
-    def _item_columns(self, items: pa.Table) -> dict[str, Any]:
-        """Return the structure, the names and the properties of items as columns."""
-        properties = [name for name in items.column_names if name not in _NON_PROPERTIES]
-        return {
-            self.manifest.structure: items[self.manifest.structure],
-            "names": items["names"],
-            "properties": items.select(properties).to_struct_array(),
-        }
+        return Table(add_item_columns({"id": hits.ids, "similarity": hits.similarity}, self._rows(hits.ids)))
 
     def _warn_of_truncated_pairs(self) -> None:
         if self.manifest.truncation is not None:

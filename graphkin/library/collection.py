@@ -8,8 +8,9 @@ class Collection(Analyses, Samples):
     """One generation of a collection.
 
     Results:
-        Most methods return a `Table`. Tables of hits have the columns id, similarity, smiles (for graphs: structure, as
-        JSON), names and properties.
+        Most methods return a `Table`. Tables of items have the columns id, smiles (for graphs: structure, as JSON),
+        names, and one for each property. Tables of hits have similarity after id. A property with the name of an
+        earlier column, such as similarity, is in a column with the prefix item_.
 
     Consistency:
         All methods read the same generation, even after another one is published.

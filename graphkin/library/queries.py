@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from graphkin.collection.batches import join_items
+from graphkin.collection.batches import add_item_columns, join_items
 from graphkin.library.base import CollectionBase, jsonable
 from graphkin.library.table import Table
 from graphkin.protocol.errors import require
@@ -59,7 +58,7 @@ class Queries(CollectionBase):
             limit: Maximum number of hits, up to 1,000.
 
         Returns:
-            One row per hit, most similar first: id int32, similarity float32, smiles or structure, names, properties.
+            The table of `items`, one row per hit, most similar first, with similarity float32 after id.
 
         Raises:
             InvalidInput: If an argument is out of range, or the query structure cannot be read.
@@ -115,7 +114,8 @@ class Queries(CollectionBase):
             limit: Maximum number of items. The default is all.
 
         Returns:
-            The table of `items`, with similarity float32 after id if `similar` is set.
+            The table of `items`, with similarity float32 after id if `similar` is set. A property called similarity is
+            then in the column item_similarity.
 
         Raises:
             InvalidInput: If there is no such property or column. The error lists the existing ones.
@@ -140,10 +140,10 @@ class Queries(CollectionBase):
         with translate_validation_errors():
             request = QueryBody.model_validate_json(json.dumps({k: v for k, v in fields.items() if v is not None}))
         selection = self._query(request, limit)
-        table = self.items(columns=columns, ids=selection.ids).arrow
-        if selection.similarity is not None:
-            table = table.add_column(1, "similarity", pa.array(selection.similarity))
-        return Table(table)
+        items = self.items(columns=columns, ids=selection.ids)
+        if selection.similarity is None:
+            return items
+        return Table(add_item_columns({"id": selection.ids, "similarity": selection.similarity}, items.arrow))
 
     def search_batch(
         self,
@@ -180,8 +180,7 @@ class Queries(CollectionBase):
         with translate_validation_errors():
             request = SearchBatchBody.model_validate_json(json.dumps(body))
         rows, items = join_items(*self._search_batch(request), self._rows)
-        columns = self._item_columns(items)
-        return Table(pa.table({**dict(zip(rows.column_names, rows.columns, strict=True)), **columns}))
+        return Table(add_item_columns({name: rows[name] for name in rows.column_names}, items))
 
     def neighbors(
         self,

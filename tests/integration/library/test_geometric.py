@@ -59,7 +59,8 @@ def test_graphs_without_attributes_have_no_features(tmp_path: Path) -> None:
     with graphkin.open(tmp_path / "s") as collections:
         graphs = collections["g"].to_pyg()
         double_bonds = collections["g"].search(graph={"edges": [[0, 1], [1, 2], [2, 0]]}, limit=3)
-    assert double_bonds.columns == ["id", "similarity", "structure", "names", "properties"]
+    computed = ["edges", "nodes", "repeated_edges", "self_loops"]
+    assert double_bonds.columns == ["id", "similarity", "structure", "names", *computed]
     for graph, expected in zip(graphs, networks, strict=True):
         assert graph.x.tolist() == [[119, 0]] * len(expected)
         network = nx.Graph(map(tuple, graph.edge_index.T.tolist()))

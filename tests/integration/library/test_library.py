@@ -46,15 +46,14 @@ def test_search_equals_rdkit(collection: Collection, vectors: list[Any], frame: 
 
     result = collection.search(ASPIRIN, limit=25).to_pandas()
 
-    assert list(result.columns) == ["id", "similarity", "smiles", "names", "properties"]
+    assert list(result.columns) == ["id", "similarity", *collection.items(ids=[]).columns[1:]]
+    assert {"smiles", "names", "activity", "note", "molwt"} <= {*result.columns}
     assert result["id"].tolist() == best
     assert np.array_equal(result["similarity"].to_numpy(np.float32), similar[best])
     assert result["smiles"].tolist() == frame["smiles"][best].tolist()
     assert [list(names) for names in result["names"]] == [[name] for name in frame["id"][best]]
-    assert [each["activity"] for each in result["properties"]] == frame["activity"][best].tolist()
-    assert [each["note"] or np.nan for each in result["properties"]] == pytest.approx(
-        frame["note"][best].tolist(), nan_ok=True
-    )
+    assert result["activity"].tolist() == frame["activity"][best].tolist()
+    assert result["note"].fillna("").tolist() == frame["note"][best].fillna("").tolist()
 
 
 @pytest.mark.parametrize(
@@ -158,7 +157,7 @@ def test_neighbors_equal_rdkit(
     result = collection.neighbors(hub)
 
     assert list(zip(result["id"].to_pylist(), result["similarity"].to_numpy(), strict=True)) == expected
-    assert result.columns == ["id", "similarity", "smiles", "names", "properties"]
+    assert result["activity"].to_pylist() == frame["activity"][[id for id, _ in expected]].tolist()
     assert collection.neighbors(name=frame["id"][hub]).to_pylist() == result.to_pylist()
     assert collection.neighbors(name=frame["id"][hub].lower()).to_pylist() == result.to_pylist()
     assert collection.neighbors(smiles=frame["smiles"][hub]).to_pylist() == result.to_pylist()
@@ -194,6 +193,23 @@ def test_items_equal_the_file(collection: Collection, frame: pd.DataFrame) -> No
     selected = collection.items(columns=["smiles"], ids=[250, 3, 3])
     assert selected.to_pylist() == [{"id": id, "smiles": frame["smiles"][id]} for id in (250, 3, 3)]
     assert len(collection.items(ids=[])) == 0
+
+
+def test_property_with_the_name_of_another_column_gets_a_prefix(tmp_path: Path) -> None:
+    own = {"similarity": [5.5, 6.5], "nearest": [1.0, 2.0], "query": ["a", "b"], "item_query": ["c", "d"]}
+    pd.DataFrame({"smiles": ["CCO", "CCN"], **own}).to_csv(tmp_path / "own.csv", index=False)
+    graphkin.ingest(tmp_path / "own.csv", store=tmp_path / "store", collection="c", threshold=0.1, workers=1)
+    with graphkin.open(tmp_path / "store") as collections:
+        collection = collections["c"]
+        hits, batch, picks = collection.search("CCO"), collection.search_batch(["CCO"]), collection.pick(2, ids=[0, 1])
+        similar = collection.query(similar={"smiles": "CCO", "min_similarity": 0.1})
+    for result in (hits, batch, similar):
+        assert result["similarity"].to_pylist()[0] == 1
+        assert result["item_similarity"].to_pylist() == [5.5, 6.5]
+    assert batch["query"].to_pylist() == [0, 0]
+    assert sorted(name for name in batch.columns if "query" in name) == ["item_item_query", "item_query", "query"]
+    assert {*batch["item_query"].to_pylist()} | {*batch["item_item_query"].to_pylist()} == {*"abcd"}
+    assert picks["item_nearest"].to_pylist() == [own["nearest"][id] for id in picks["id"].to_pylist()]
 
 
 @pytest.mark.parametrize(
@@ -317,7 +333,7 @@ def test_substructure_filter_equals_rdkit(collection: Collection, pattern_struct
 
 def test_query_has_the_similarity_of_a_search(collection: Collection) -> None:
     hits = collection.search(ASPIRIN, min_similarity=0.1, limit=1000).to_pandas()
-    matches = hits[[each["activity"] < 200 for each in hits["properties"]]]
+    matches = hits[hits["activity"] < 200]
     near = {"smiles": ASPIRIN, "min_similarity": 0.1}
     result = collection.query(similar=near, filters=[{"property": "activity", "max": 199.9}]).to_pandas()
     assert result["id"].tolist() == matches["id"].tolist()
@@ -438,10 +454,10 @@ def test_pick_equals_rdkit(collection: Collection, vectors: list[Any], frame: pd
 def test_searches_and_neighbors_are_filtered(collection: Collection) -> None:
     filters = [{"property": "note", "equals": "Even"}]
     hits = collection.search(ASPIRIN, min_similarity=0.1, limit=1000).to_pylist()
-    matches = [hit for hit in hits if hit["properties"]["note"] == "even"]
+    matches = [hit for hit in hits if hit["note"] == "even"]
     assert collection.search(ASPIRIN, filters=filters, min_similarity=0.1, limit=9).to_pylist() == matches[:9]
     near = collection.neighbors(id=hits[0]["id"]).to_pylist()
-    even = [each for each in near if each["properties"]["note"] == "even"]
+    even = [each for each in near if each["note"] == "even"]
     assert collection.neighbors(id=hits[0]["id"], filters=filters).to_pylist() == even
     assert collection.neighbors(id=hits[0]["id"], filters=filters, limit=1).to_pylist() == even[:1]
     assert 1 < len(even) < len(near)
