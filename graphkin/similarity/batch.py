@@ -247,12 +247,11 @@ class _BestHits:
         return [self._build_group(np.flatnonzero(step == each).astype(np.int32)) for each in np.unique(step)]
 
     def _build_group(self, rows: Int32) -> _Group:
-        sizes, popcounts = self._popcounts[rows], self._planes.popcounts
+        sizes = self._popcounts[rows]
         lists = BitLists.from_rows(self._planes, self._words, rows, sizes)
         below = float64_bound(self._best.thresholds[rows].min())
-        min_common = minimum_common(below, int(sizes[-1]) + int(popcounts.max(initial=0)))
-        smallest, beyond = np.searchsorted(popcounts, [int(below * sizes[0]), int(sizes[-1] / below) + 2])
-        return _Group(rows, lists, min_common, smallest // TILE, -(-beyond // TILE))
+        min_common = minimum_common(below, int(sizes[-1]) + int(self._planes.popcounts.max(initial=0)))
+        return _Group(rows, lists, min_common, *self._planes.candidate_tiles(int(sizes[0]), int(sizes[-1]), below))
 
 
 def _ranges_from(center: int, tiles: int) -> Iterator[list[tuple[int, int]]]:

@@ -191,12 +191,10 @@ class TwoSetJoin:
     def _run_task(self, start: int) -> Pairs:
         rows, popcounts = self._order[start : start + _ROWS_PER_TASK], self._popcounts[start : start + _ROWS_PER_TASK]
         lists = BitLists.from_rows(self._planes, self._words, rows, popcounts)
-        planes, min_common, min_popcount = self._planes, self._min_common, int(self._threshold * popcounts[0]) - 1
-        tiles = len(planes.lacking)
-        # The tiles before `first` hold only items with too few bits for a similarity ≥ τ with any of these rows.
-        first = min(int(np.searchsorted(planes.popcounts, min_popcount)) // TILE, tiles)
+        planes, min_common = self._planes, self._min_common
+        first, stop = planes.candidate_tiles(int(popcounts[0]), int(popcounts[-1]), self._threshold)
         # With -len(rows) as the position of the first row, the kernel compares each row with every item.
-        row, right, shared = similar_in_tiles(lists, planes, min_common, -len(rows), first, tiles)
+        row, right, shared = similar_in_tiles(lists, planes, min_common, -len(rows), first, stop)
         similarity = shared / (popcounts[row] + planes.popcounts[right] - shared)
         return Pairs(rows[row], planes.order[right], similarity)
 

@@ -1,4 +1,4 @@
-"""The most similar of a few thousand fingerprints in memory, for many query fingerprints."""
+"""The most similar fingerprints in memory, for many query fingerprints."""
 
 import numpy as np
 
@@ -14,12 +14,15 @@ class FingerprintIndex:
 
     Args:
         words: (N, W) uint64 packed fingerprints.
+
+    Attributes:
+        planes: Their bit-sliced form.
     """
 
     def __init__(self, words: UInt64) -> None:
         self._words = words
         self._popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
-        self._planes = BitPlanes.from_words(words)
+        self.planes = BitPlanes.from_words(words)
 
     def search(self, queries: UInt64, limit: int, threads: int) -> Matches:
         """Return the `limit` most similar fingerprints of each query, also those with similarity 0.
@@ -38,4 +41,4 @@ class FingerprintIndex:
             similarity = (shared / np.maximum(union, 1)).astype(np.float32)
             return Hits(np.arange(len(similarity), dtype=np.int32), similarity).best(limit)
 
-        return Matches.concatenate(BatchSearch(self._planes, queries, None, limit, compare_all).matches(threads))
+        return Matches.concatenate(BatchSearch(self.planes, queries, None, limit, compare_all).matches(threads))

@@ -61,6 +61,21 @@ class BitPlanes(NamedTuple):
         _clear_set_bits(words, order, rank, lacking)
         return cls(order, popcounts[order], rank, lacking)
 
+    def candidate_tiles(self, smallest: int, largest: int, threshold: float) -> tuple[int, int]:
+        """Return the first tile, and the tile after the last one, that can hold items similar to some fingerprints.
+
+        The similarity of two fingerprints is at most the smaller of their popcounts divided by the larger.
+
+        Args:
+            smallest: Smallest popcount of the fingerprints.
+            largest: Largest popcount of the fingerprints.
+            threshold: Lowest similarity, above 0.
+        """
+        # One bit more in both directions allows for rounding.
+        bounds = [int(threshold * smallest) - 1, int(largest / threshold) + 2]
+        first, stop = np.searchsorted(self.popcounts, bounds).tolist()
+        return first // TILE, -(-stop // TILE)
+
     def is_valid_for(self, words: UInt64) -> bool:
         """Return whether these planes can be searched together with the fingerprints `words`, (N, W) uint64.
 

@@ -51,12 +51,14 @@ def similar_in_tiles(
     margins = np.full(len(lists.runs), STEP)
     for tile in range(first_tile, stop_tile):
         min_popcount = max(planes.popcounts[TILE * tile], 1)  # an empty item is similar to no other
+        max_popcount = planes.popcounts[min(TILE * (tile + 1), len(planes.popcounts)) - 1]
         for run in range(len(lists.runs) - 1):
             start, stop = lists.runs[run], min(lists.runs[run + 1], TILE * (tile + 1) - first_row)
             if start >= stop:
                 break
-            max_lacking = lists.popcounts[start] - min_common[lists.popcounts[start] + min_popcount]
-            if max_lacking >= 0:
+            fewest = min_common[lists.popcounts[start] + min_popcount]
+            max_lacking = lists.popcounts[start] - fewest
+            if max_lacking >= 0 and max_popcount >= fewest:
                 buffers, late = _compare_run(
                     lists, planes, min_common, buffers, first_row, tile, start, stop, max_lacking, margins[run]
                 )

@@ -62,6 +62,9 @@ def test_pairs_equal_rdkit(words: np.ndarray, exact: np.ndarray, threshold: floa
     assert len(left) > 0
 
 
+sparse = st.lists(st.integers(0, 11), max_size=6).map(lambda bits: sum(1 << bit for bit in set(bits)))
+
+
 def _random(rows: int, width: int, density: float) -> np.ndarray:
     """Fingerprints of about this density in families, with empty, full and equal ones strewn in."""
     rng = np.random.default_rng([rows, width, int(100 * density)])
@@ -206,6 +209,41 @@ def test_newer_items_without_a_bit_are_similar_to_none() -> None:
     assert len(Pairs.concatenate(list(AppendJoin.from_words(words, 2, 0.5).pairs()))) == 0
 
 
+@pytest.mark.parametrize("threshold", [0.3, 0.7, 0.95, 1.0])
+@pytest.mark.parametrize("densities", [(0.05, 0.3), (0.3, 0.05), (0.2, 0.2)])
+def test_pairs_between_two_sets_equal_brute_force(densities: tuple[float, float], threshold: float) -> None:
+    """Each set also holds relatives of the other set, whose popcounts are smaller or larger by up to a half."""
+    first, second = (_random(1500, 4, density) for density in densities)
+    fewer = _random(1500, 4, 0.9)
+    first, second = np.concatenate([first, second & fewer]), np.concatenate([second, first & fewer, first[:300]])
+    join = TwoSetJoin(first, threshold, BitPlanes.from_words(second))
+    found = Pairs.concatenate(list(join.pairs(threads=2)))
+    exact = _similarity(_bits_of(first), _bits_of(second))
+    left, right = np.nonzero(exact >= threshold)
+    order = np.lexsort((found.right, found.left))
+    assert _same(
+        Pairs(found.left[order], found.right[order], found.similarity[order]),
+        Pairs(left.astype(np.int32), right.astype(np.int32), exact[left, right]),
+    )
+    assert len(left) > 300
+
+
+@given(st.lists(sparse, max_size=20), st.lists(sparse, max_size=20), st.floats(0.01, 1))
+@example([0b1111111], [0b1111111111], 0.7)
+@example([0b1111111111], [0b1111111], 0.7)
+@example([], [1], 0.5)
+@example([1], [], 0.5)
+@example([0], [0], 0.5)
+def test_join_of_two_sets_finds_all_pairs_and_no_others(first: list[int], second: list[int], threshold: float) -> None:
+    words = [np.array(rows, np.uint64).reshape(-1, 1) for rows in (first, second)]
+    found = Pairs.concatenate(list(TwoSetJoin(words[0], threshold, BitPlanes.from_words(words[1])).pairs()))
+    both = _brute([*first, *second], threshold)
+    across = {(a, b - len(first)): each for (a, b), each in both.items() if a < len(first) <= b}
+    pairs = list(zip(found.left.tolist(), found.right.tolist(), strict=True))
+    assert len(set(pairs)) == len(pairs)
+    assert dict(zip(pairs, found.similarity.tolist(), strict=True)) == across
+
+
 def _brute(rows: list[int], threshold: float) -> dict[tuple[int, int], float]:
     found = {}
     for b, right in enumerate(rows):
@@ -215,9 +253,6 @@ def _brute(rows: list[int], threshold: float) -> dict[tuple[int, int], float]:
             if similarity >= threshold:
                 found[a, b] = similarity
     return found
-
-
-sparse = st.lists(st.integers(0, 11), max_size=6).map(lambda bits: sum(1 << bit for bit in set(bits)))
 
 
 @given(st.lists(sparse, max_size=30), st.floats(0.01, 1))

@@ -1,0 +1,101 @@
+"""Comparison of two sets of fingerprints: all similar pairs, and the nearest fingerprint of the other set."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from graphkin.similarity.join import Pairs, TwoSetJoin
+from graphkin.similarity.nearest import FingerprintIndex
+from graphkin.store.records import Float64, Int64, UInt64
+
+_BLOCK = 1 << 16  # rows of the second set whose pairs are sorted together
+_NO_ROW = -1
+
+
+class BlockResult(NamedTuple):
+    """The result for consecutive rows of the second set.
+
+    Attributes:
+        pairs: The similar pairs of these rows. `left` is a row of the first set, `right` a row of the second set. They
+            are ordered by right, then by similarity, descending, then by left.
+        nearest: (n,) int64 most similar row of the first set for each of these rows; -1 if none shares a bit with it.
+        similarity: (n,) float64 similarity of the nearest row; 0 if there is none.
+    """
+
+    pairs: Pairs
+    nearest: Int64
+    similarity: Float64
+
+
+class TwoSetComparison:
+    """Compares N fingerprints of a first set with those of a second set, exactly.
+
+    Args:
+        words: (N, W) uint64 packed fingerprints of the first set.
+        threshold: Lowest similarity τ of a pair, 0 < τ ≤ 1.
+    """
+
+    def __init__(self, words: UInt64, threshold: float) -> None:
+        self._words = words
+        self._index = FingerprintIndex(words)
+        self._threshold = threshold
+
+    def blocks(
+        self, words: UInt64, threads: int, advance: Callable[[int], object] = lambda _: None
+    ) -> Iterator[BlockResult]:
+        """Yield the result for each block of rows of the second set, in the order of the rows.
+
+        Args:
+            words: (M, W) uint64 packed fingerprints of the second set.
+            threads: Number of threads.
+            advance: Called with the number of rows that were compared since the last call.
+        """
+        for start in range(0, len(words), _BLOCK):
+            block = words[start : start + _BLOCK]
+            pairs = self._pairs(block, threads)
+            nearest, similarity = self._nearest(block, pairs, threads)
+            advance(len(block))
+            yield BlockResult(Pairs(pairs.left, pairs.right + np.int32(start), pairs.similarity), nearest, similarity)
+
+    def _pairs(self, block: UInt64, threads: int) -> Pairs:
+        """Return the similar pairs of a block, ordered as `BlockResult.pairs`."""
+        # The join takes the first set as its second one, so that its planes serve all blocks.
+        found = Pairs.concatenate([*TwoSetJoin(block, self._threshold, self._index.planes).pairs(0, threads)])
+        order = np.lexsort((found.right, -found.similarity, found.left))
+        return Pairs(found.right[order], found.left[order], found.similarity[order])
+
+    def _nearest(self, block: UInt64, pairs: Pairs, threads: int) -> tuple[Int64, Float64]:
+        """Return the nearest row of each row of a block and its similarity. Only rows without a pair are searched."""
+        nearest, similarity = np.full(len(block), _NO_ROW, np.int64), np.zeros(len(block))
+        paired, first = np.unique(pairs.right, return_index=True)
+        nearest[paired], similarity[paired] = pairs.left[first], pairs.similarity[first]
+        without_pair = np.flatnonzero(nearest == _NO_ROW)
+        if len(self._words) and len(without_pair):
+            matches = self._index.search(block[without_pair], 1, threads)
+            hits = matches.similarity > 0
+            rows: Int64 = without_pair[matches.query[hits]]
+            nearest[rows] = matches.ids[hits]
+            similarity[rows] = self.similarities(block[rows], nearest[rows])
+        return nearest, similarity
+
+    def similarities(self, block: UInt64, rows: Int64) -> Float64:
+        """Return (n,) float64, the similarity of each fingerprint of `block`, (n, W), with one row of the first set.
+
+        Two empty fingerprints have the similarity 0.
+
+        Args:
+            block: (n, W) uint64 packed fingerprints.
+            rows: (n,) int64 rows of the first set.
+        """
+        other = self._words[rows]
+        shared = np.bitwise_count(block & other).sum(axis=1, dtype=np.int64)
+        union = np.bitwise_count(block | other).sum(axis=1, dtype=np.int64)
+        similarities: Float64 = shared / np.maximum(union, 1)
+        return similarities
+
+
+def keep_nearest(pairs: Pairs, limit: int) -> Pairs:
+    """Return the first `limit` pairs of each `right`, from pairs that are ordered as `BlockResult.pairs`."""
+    rank = np.arange(len(pairs)) - np.searchsorted(pairs.right, pairs.right)
+    return pairs.take(rank < limit)
