@@ -2,8 +2,9 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import pyarrow as pa
 
@@ -11,7 +12,9 @@ from graphkin.protocol.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
 
+_ROWS_PER_BATCH = 1000  # rows that iteration converts at a time
 _MAX_ROWS = 24  # rows that a notebook shows
 _MAX_CHARACTERS = 120  # characters per cell
 _MAX_SMILES = 300  # characters of a SMILES that is depicted: RDKit takes seconds to draw the largest molecules
@@ -21,9 +24,11 @@ _WIDTH, _HEIGHT = 160, 110  # size of a depiction in pixels
 class Table:
     """A table of results.
 
-    A `Table` implements the Arrow PyCapsule interface, so that other libraries can read it:
-    `polars.from_arrow(table)`, `pyarrow.table(table)` or `duckdb.from_arrow(table.arrow)`. A notebook shows the first
-    rows and depicts molecules.
+    `len`, slices, row numbers, column names and iteration over the rows work as the example shows. A notebook shows the
+    first rows and depicts molecules.
+
+    A `Table` implements the Arrow PyCapsule interface, so that other libraries can read it: `polars.DataFrame(table)`,
+    `pyarrow.table(table)` or `duckdb.from_arrow(table.arrow)`.
 
     Attributes:
         arrow: The same table as a `pyarrow.Table`.
@@ -31,7 +36,9 @@ class Table:
     Example:
         ```python
         table = mine.search("CCO", limit=5)
-        print(len(table), table.columns, table["similarity"])
+        print(len(table), table.columns, table["similarity"], table[0]["smiles"])
+        names = [row["names"] for row in table[:3]]
+        frame = table.to_pandas()
         ```
     """
 
@@ -41,13 +48,49 @@ class Table:
     def __len__(self) -> int:
         return int(self.arrow.num_rows)
 
-    def __getitem__(self, column: str) -> pa.ChunkedArray:
-        """Return one column.
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Iterate over the rows as dictionaries, whose keys are the names of the columns."""
+        for batch in self.arrow.to_batches(max_chunksize=_ROWS_PER_BATCH):
+            yield from batch.to_pylist()
+
+    @overload
+    def __getitem__(self, key: str) -> pa.ChunkedArray: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, key: slice | list[str]) -> "Table": ...
+
+    def __getitem__(self, key: str | SupportsIndex | slice | list[str]) -> "pa.ChunkedArray | dict[str, Any] | Table":
+        """Return one column by its name, one row as a dictionary by its number, or a table of rows or columns.
+
+        `table["smiles"]` is a column, `table[0]` and `table[-1]` are rows, `table[:10]` and `table[["id", "smiles"]]`
+        are tables.
+
+        Args:
+            key: Name of a column, number of a row, slice of rows, or list of column names.
+
+        Returns:
+            The column as an Arrow array, the row, or a table.
 
         Raises:
             InvalidInput: If there is no such column. The error lists the columns.
+            IndexError: If there is no such row.
         """
-        return self.select([column]).arrow[column]
+        if isinstance(key, str):
+            return self.select([key]).arrow[key]
+        if isinstance(key, list):
+            return self.select(key)
+        if isinstance(key, slice):
+            rows = range(len(self))[key]
+            if rows.step == 1:
+                return Table(self.arrow.slice(rows.start, len(rows)))
+            return Table(self.arrow.take(pa.array(rows, pa.int64())))
+        try:
+            number = range(len(self))[key]
+        except IndexError:
+            raise IndexError(f"there is no row {key}: the table has {len(self):,} rows") from None
+        (row,) = self.arrow.slice(number, 1).to_pylist()
+        return dict(row)
 
     def select(self, columns: Sequence[str]) -> "Table":
         """Return a table with some of the columns.
@@ -71,10 +114,26 @@ class Table:
                 )
         return Table(self.arrow.select(list(columns)))
 
+    def head(self, count: int = 5) -> "Table":
+        """Return the first rows.
+
+        Args:
+            count: Number of rows. A negative number leaves out so many of the last rows, as in pandas and Polars.
+
+        Returns:
+            The table of these rows, with all rows if there are fewer.
+        """
+        return self[:count]
+
     @property
     def columns(self) -> list[str]:
         """The names of the columns, in order."""
         return list(self.arrow.column_names)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return len(self), self.arrow.num_columns
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return the rows as a pandas data frame.
@@ -85,15 +144,22 @@ class Table:
         Raises:
             InvalidInput: If pandas is not installed.
         """
-        try:
+        with _require_package("pandas"):
             return self.arrow.to_pandas()
-        except ModuleNotFoundError as error:
-            raise InvalidInput(
-                "data frames need pandas, which is not installed",
-                given=str(error.name),
-                expected="the package pandas",
-                hint="pip install pandas",
-            ) from error
+
+    def to_polars(self) -> "pl.DataFrame":
+        """Return the rows as a Polars data frame.
+
+        Returns:
+            A data frame with the columns of the table. Lists, such as names, are lists.
+
+        Raises:
+            InvalidInput: If Polars is not installed.
+        """
+        with _require_package("polars"):
+            import polars
+
+            return polars.DataFrame(self.arrow)
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries.
@@ -121,6 +187,20 @@ class Table:
         for row in self.arrow.slice(0, _MAX_ROWS).to_pylist():
             depictions = [f"<td>{_depiction(row[column])}</td>" for column in structures]
             yield [*depictions, *(f"<td>{escape(_text(value))}</td>" for value in row.values())]
+
+
+@contextmanager
+def _require_package(name: str) -> Iterator[None]:
+    """Raise `InvalidInput` if the block imports a package that is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise InvalidInput(
+            f"this data frame needs {name}, which is not installed",
+            given=str(error.name),
+            expected=f"the package {name}",
+            hint=f"pip install {name}",
+        ) from error
 
 
 def _text(value: Any) -> str:
