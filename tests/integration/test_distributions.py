@@ -9,12 +9,15 @@ import sys
 import tarfile
 import venv
 import zipfile
+from collections.abc import Callable
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import httpx
 import pytest
 from packaging.requirements import Requirement
+
+from graphkin.store.embedded.store import EmbeddedStore
 
 ROOT = Path(__file__).parents[2]
 DIST = Path("api", "ui", "dist")
@@ -219,8 +222,91 @@ def test_client_works_in_an_environment_without_torch(tree: Path, tmp_path: Path
     }
 
 
+LIBRARY = """
+import json, sys
+from importlib.util import find_spec
+import graphkin
+
+graphkin.ingest("molecules.smi", store="store", collection="c", workers=2)
+c = graphkin.open("store")["c"]
+hits = c.search("CCO", limit=2)
+print(json.dumps({
+    "names": hits.arrow["names"].to_pylist(),
+    "depicted": "<img" in hits._repr_html_(),
+    "installed": [name for name in sys.argv[1:] if find_spec(name) is not None],
+}))
+"""
+
+SERVER_PACKAGES = [
+    *("fastapi", "httptools", "mimeparse", "prometheus_client"),
+    *("pydantic_settings", "starlette", "uvicorn", "zstandard"),
+]
+
+
+@pytest.fixture
+def run_with_extra(distributions: tuple[Path, Path], tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Return a function that starts Python with the packages of an extra, in a folder with four molecules.
+
+    It runs the code of this checkout, whose kernels are compiled. A copy would compile them again.
+    """
+    (tmp_path / "molecules.smi").write_text("CCO a\nCCN b\nCCC c\nCCCO d\n")
+
+    def run(extra: str, *arguments: str) -> subprocess.Popen[str]:
+        python = environment(tmp_path / f"environment-{extra}", distributions[1], extra)
+        return subprocess.Popen(
+            [python, *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return run
+
+
+def test_library_works_without_the_packages_of_the_server(
+    run_with_extra: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    output, errors = run_with_extra("", "-c", LIBRARY, *SERVER_PACKAGES).communicate()
+    assert output, errors
+    assert json.loads(output) == {"names": [["a"], ["d"]], "depicted": True, "installed": []}
+    export = ("export", "edges", "--store", "store", "--collection", "c", "--format", "csv", "--output", "edges.csv")
+    _, errors = run_with_extra("", "-m", "graphkin", *export).communicate()
+    header, *edges = (tmp_path / "edges.csv").read_text().splitlines()
+    assert (header, len(edges)) == ("source,target,similarity", 3), errors
+
+
+@pytest.mark.parametrize("arguments", [("serve", "--store", "store"), ("demo", "--store", "store", "--once")])
+def test_missing_packages_of_the_server_are_explained(
+    arguments: tuple[str, ...], run_with_extra: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    process = run_with_extra("", "-m", "graphkin", *arguments)
+    _, errors = process.communicate()
+    assert process.returncode == 2
+    assert "hint: install the extra server: pip install '.[server]'" in errors
+    assert not (tmp_path / "store").exists()
+
+
+def test_extra_server_serves(run_with_extra: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    EmbeddedStore(tmp_path / "store", create=True).close()
+    with run_with_extra("server", "-m", "graphkin", "serve", "--store", "store", "--port", "0") as process:
+        try:
+            assert process.stdout is not None
+            _, url, *_ = process.stdout.readline().split()
+            assert httpx.get(f"{url}/v1/collections").json() == {"collections": []}
+        finally:
+            process.terminate()
+            process.communicate()
+
+
 def environment(folder: Path, wheel: Path, extra: str) -> Path:
-    """Create a virtual environment with this wheel and links to the dependencies of its extra. Return its Python."""
+    """Create a virtual environment with this wheel and links to the dependencies of its extra. Return its Python.
+
+    The environment is created by the first call for a folder.
+    """
+    if folder.exists():
+        return folder / "bin" / "python"
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     zipfile.ZipFile(wheel).extractall(packages)

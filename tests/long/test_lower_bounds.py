@@ -1,7 +1,7 @@
 """The lower bounds of pyproject.toml: ingest, server and search work with the oldest allowed versions.
 
-The extras are `client`, `lake` and `neo4j`. The trainer's extra is left out, because its oldest torch comes with
-gigabytes of GPU libraries.
+The extras are `client`, `lake`, `neo4j` and `server`. The trainer's extra is left out, because its oldest torch comes
+with gigabytes of GPU libraries.
 """
 
 import os
@@ -22,7 +22,7 @@ def oldest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([uv, "venv", "--quiet", "--python", "3.11", folder], check=True)
     python = str(folder / "bin" / "python")
     install = [uv, "pip", "install", "--quiet", "--python", python, "--resolution", "lowest-direct"]
-    subprocess.run([*install, f"graphkin[client,lake,neo4j] @ {ROOT.as_uri()}"], check=True)
+    subprocess.run([*install, f"graphkin[client,lake,neo4j,server] @ {ROOT.as_uri()}"], check=True)
     return folder / "bin"
 
 

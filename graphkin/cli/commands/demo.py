@@ -5,13 +5,17 @@ import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 import click
 
 from graphkin.cli.help import command, option
 from graphkin.cli.output import progress
+from graphkin.protocol.errors import require_extra
+
+if TYPE_CHECKING:
+    from graphkin.api.serve import Server
 
 _COLLECTION = "nci"
 _ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
@@ -44,10 +48,13 @@ def demo(store_location: str | None, port: int, once: bool) -> None:
     The data are the 4,999 NCI molecules that ship with RDKit. The command prints a line about the ingest and about each
     response. Then it prints the requests as curl commands, and serves the store until ctrl-C.
     """
+    with require_extra("server", "the demonstration needs"):
+        from graphkin.api.serve import Server
+        from graphkin.api.settings import Settings
     with tempfile.TemporaryDirectory(prefix="graphkin-demo-") as temporary:
         location = store_location or str(Path(temporary) / "store")
         _ingest(location)
-        _serve(location, port, once)
+        _serve(Server(Settings(store=location, port=port)), once)
 
 
 def _ingest(location: str) -> None:
@@ -68,11 +75,7 @@ def _ingest(location: str) -> None:
     )
 
 
-def _serve(location: str, port: int, once: bool) -> None:
-    from graphkin.api.serve import Server
-    from graphkin.api.settings import Settings
-
-    server = Server(Settings(store=location, port=port))
+def _serve(server: "Server", once: bool) -> None:
     with server.running() as url:
         commands = _send_requests(url)
         if not once:

@@ -7,6 +7,7 @@ import click
 
 from graphkin.cli import options
 from graphkin.cli.help import command, option
+from graphkin.protocol.errors import require_extra
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -55,9 +56,10 @@ def serve(store_location: str, host: str, port: int, workers: int, **server_opti
     The server runs until ctrl-C. The page is at /, the documentation of the API at /docs. Further settings are
     environment variables: see docs/reference/settings.md.
     """
-    from graphkin.api.serve import Server
-    from graphkin.api.servers import Servers
-    from graphkin.api.settings import Settings
+    with require_extra("server", "a server needs"):
+        from graphkin.api.serve import Server
+        from graphkin.api.servers import Servers
+        from graphkin.api.settings import Settings
 
     overrides = {name: value for name, value in server_options.items() if value}
     settings = Settings(store=store_location, host=host, port=port, **overrides)
