@@ -10,7 +10,7 @@ from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.progress import Clock
-from graphkin.ingest.readers import Source, open_source
+from graphkin.ingest.readers import Data, Source, open_source
 from graphkin.ingest.readers.columns import likely_names
 from graphkin.ingest.readers.networks import open_network
 from graphkin.ingest.readers.widths import require_type
@@ -25,7 +25,9 @@ from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Draft
 
 
-def open_sources(files: Sequence[str], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions) -> Iterator[Source]:
+def open_sources(
+    files: Sequence[str | Data], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions
+) -> Iterator[Source]:
     """Open each file as a source, one after the other.
 
     Raises:

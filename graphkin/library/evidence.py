@@ -5,7 +5,7 @@ the most similar items of a collection.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -13,9 +13,9 @@ import pyarrow as pa
 from rdkit import Chem, rdBase
 
 from graphkin.collection.open_collection import OpenCollection
+from graphkin.library.inputs import compute_fingerprints
 from graphkin.library.subgraphs import similarity_network
 from graphkin.protocol.errors import Conflict
-from graphkin.runtime.workers.chunks import map_chunks
 from graphkin.similarity.columns import fixed_width_array
 from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.index import SubtreeIndex
@@ -23,39 +23,18 @@ from graphkin.similarity.graphs.recipe import StructureRecipe, resolve_graphs
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features, normalize
 from graphkin.similarity.hits import Hits, Matches
-from graphkin.similarity.molecules.fingerprints import Fingerprinter
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.nearest import FingerprintIndex
 from graphkin.similarity.nodes.describer import node_structures
 from graphkin.similarity.nodes.recipe import NodeRecipe
-from graphkin.store.records import Int32, UInt64
+from graphkin.store.records import Int32
 from graphkin.trainer.downstream.nodes import LabeledNodes
 from graphkin.trainer.features.corpus import Corpus
 
 _RECIPE, _GRAPH_RECIPE = resolve(), resolve_graphs()
-_BLOCK = 4096  # molecules handed to a process at a time
 
 FINGERPRINT = _RECIPE.fingerprint.type
-"""Type of the fingerprints that `compute_fingerprints` returns, in the notation of chemfp."""
-
-
-def compute_fingerprints(smiles: Sequence[str]) -> UInt64:
-    """Return the packed Morgan fingerprints (radius 2, 2048 bits) of molecules, (N, 32) uint64.
-
-    These are the default fingerprints of `graphkin ingest molecules`. RDKit must be able to read all SMILES.
-    """
-    blocks = [smiles[start : start + _BLOCK] for start in range(0, len(smiles), _BLOCK)]
-    workers = min(os.cpu_count() or 1, len(blocks))
-    parts: Iterator[bytes] = (
-        map_chunks(_fingerprint_block, blocks, workers) if workers > 1 else map(_fingerprint_block, blocks)
-    )
-    return np.frombuffer(b"".join(parts), "<u8").reshape(len(smiles), _RECIPE.fingerprint.words)
-
-
-def _fingerprint_block(smiles: Sequence[str]) -> bytes:
-    fingerprinter = Fingerprinter(_RECIPE.fingerprint)
-    with rdBase.BlockLogs():
-        return b"".join(fingerprinter.compute_packed(Chem.MolFromSmiles(text)) for text in smiles)
+"""Type of the fingerprints of a saved model, in the notation of chemfp."""
 
 
 def cluster_molecules(smiles: Sequence[str]) -> Int32:

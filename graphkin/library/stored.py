@@ -66,6 +66,11 @@ class StoredCollection(Collection):
         self._open = OpenCollection(generation)
         self._closing = finalize(self, generation.close)
 
+    @property
+    def stored(self) -> Generation:
+        """The generation as the store holds it."""
+        return self._generation
+
     def positives(
         self,
         ids: Sequence[int] | Int32,

@@ -12,6 +12,7 @@ from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
 from graphkin.ingest.readers.fps import read_fps
 from graphkin.ingest.readers.jsonl import read_jsonl
 from graphkin.ingest.readers.lines import Line, read_lines
+from graphkin.ingest.readers.memory import Data
 from graphkin.ingest.readers.npy import read_array
 from graphkin.ingest.readers.parquet import ParquetRecords
 from graphkin.ingest.readers.raw import COMPRESSED, Raw, open_decompressed, spool_to_disk, translate_read_errors
@@ -53,7 +54,7 @@ WHOLE = ("parquet", "graphml", "npz")
 
 
 def open_source(
-    path: str,
+    path: str | Data,
     notations: Mapping[str, str],
     options: ReadOptions,
     stdin: BinaryIO | None = None,
@@ -64,7 +65,7 @@ def open_source(
     The first bytes of a file, not its name, decide whether and how it is decompressed.
 
     Args:
-        path: Path of a file or of a folder in TUDataset's layout, or "-" for standard input.
+        path: Path of a file or of a folder in TUDataset's layout, "-" for standard input, or data in memory.
         notations: Accepted formats, each with the notation of its records.
         options: Options for reading the source.
         stdin: Stream to read instead of the standard input of the process.
@@ -74,6 +75,8 @@ def open_source(
         InvalidInput: The source cannot be opened, is empty, has a format that is not accepted or is not in its stated
             format, or lacks a column.
     """
+    if not isinstance(path, str):
+        return path.open(notations, options)
     folder = path != STDIN and _TU in notations and Path(path).is_dir()
     format = choose_format(path, options.format or (_TU if folder else None), notations, EXTENSIONS)
     if format == _TU and path == STDIN:

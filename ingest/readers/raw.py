@@ -31,6 +31,19 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """Extensions of compressed files. The first bytes of a file, not its name, decide how it is decompressed."""
 
 
+class Content(Protocol):
+    """The stored bytes of a source, or the data in memory that takes their place.
+
+    Attributes:
+        count: Number of bytes read so far.
+    """
+
+    @property
+    def count(self) -> int: ...
+    def read_to(self, position: int | None) -> None: ...
+    def digest(self, name: str) -> Input: ...
+
+
 class Raw(io.RawIOBase):
     """Stream that counts and hashes the bytes read from a file. Closing it leaves the file open.
 
@@ -209,7 +222,7 @@ def _decompressed_reader(stream: "io.BufferedReader[Any]") -> Callable[[int], by
 
 
 @contextmanager
-def translate_read_errors(name: str, raw: Raw) -> Iterator[None]:
+def translate_read_errors(name: str, raw: Content) -> Iterator[None]:
     """Translate errors of reading and decompression into `InvalidInput` with the approximate byte position."""
     try:
         yield

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from graphkin.ingest.readers.columns import Delimiter
-from graphkin.ingest.readers.raw import Raw, translate_read_errors
+from graphkin.ingest.readers.raw import Content, Raw, translate_read_errors
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Input
 
@@ -64,7 +64,7 @@ class Source:
         notation: str,
         bytes_total: int | None,
         batches: Iterator[pa.RecordBatch],
-        raw: Raw,
+        raw: Content,
         resources: ExitStack,
         companions: Sequence[tuple[str, Raw]] = (),
     ) -> None:

@@ -66,3 +66,18 @@ class MoleculeDescriber(Describer[MoleculeRecipe]):
             bits,
             content_digest(description.smiles, self._recipe.tie_seed),
         )
+
+
+class FingerprintDescriber(Describer[MoleculeRecipe]):
+    """Computes only the fingerprints of molecules: the column `fingerprint` of `MoleculeDescriber`."""
+
+    def __init__(self, recipe: MoleculeRecipe, max_atoms: int) -> None:
+        self._reader = MoleculeReader(recipe, max_atoms)
+        self._fingerprinter = Fingerprinter(recipe.fingerprint)
+        settings = recipe.model_dump_json(include=_KEY_FIELDS)
+        self.key = f"fingerprint {settings} {max_atoms} {rdBase.rdkitVersion} {version('graphkin')}".encode()
+        self.schema = pa.schema([("fingerprint", pa.binary(8 * recipe.fingerprint.words))])
+
+    def describe(self, text: str, notation: str, name: str | None) -> tuple[object, ...]:  # noqa: ARG002
+        molecule = self._reader.read(text, cast("Notation", notation))
+        return (self._fingerprinter.compute_packed(molecule),)

@@ -11,7 +11,8 @@ from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 from rdkit.ML.Cluster import Butina
 from sklearn.model_selection import ShuffleSplit
 
-from graphkin.library.evidence import cluster_molecules, compute_fingerprints
+from graphkin.library.evidence import cluster_molecules
+from graphkin.library.inputs import compute_fingerprints
 from graphkin.protocol.errors import InvalidInput
 from graphkin.trainer.downstream.dataset import select_labels
 from graphkin.trainer.downstream.measurements import select_measurements

@@ -1,0 +1,223 @@
+"""Data in memory, which is read like a file. Records are numbered by their position, from 0."""
+
+import hashlib
+import json
+import math
+from binascii import hexlify
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from rdkit import Chem
+
+from graphkin.ingest.readers.arrow_tables import ArrowRecords
+from graphkin.ingest.readers.columns import OPTIONS, Columns
+from graphkin.ingest.readers.records import (
+    MAX_RECORD,
+    RECORD_SCHEMA,
+    TOO_LONG,
+    Record,
+    batches,
+    faulty_record,
+    text_fault,
+)
+from graphkin.ingest.readers.source import ReadOptions, Source
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.manifest import Input
+from graphkin.similarity.describer import Rejected, failure_reason
+from graphkin.similarity.molecules.fingerprint_text import WITH_FINGERPRINT
+from graphkin.similarity.molecules.objects import molecule_name, molecule_properties, molecule_text
+
+_ROWS_PER_BATCH = 1000
+
+
+class Data(Protocol):
+    """Data in memory that can be opened as a source.
+
+    Attributes:
+        name: What the data is, such as "data frame", for errors and the manifest.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def open(self, notations: Mapping[str, str], options: ReadOptions) -> Source:
+        """Open the data as a source.
+
+        Args:
+            notations: Formats of the kind of items, each with the notation of its records.
+            options: Options for reading.
+
+        Raises:
+            InvalidInput: The kind of items has no such data, or a column is missing.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class TableData:
+    """A table in memory.
+
+    Attributes:
+        name: What the data is, such as "data frame".
+        table: The table.
+    """
+
+    name: str
+    table: pa.Table
+
+    def open(self, notations: Mapping[str, str], options: ReadOptions) -> Source:
+        if "parquet" not in notations:
+            raise InvalidInput(
+                "items of this kind are not read from tables",
+                given=self.name,
+                expected=f"files: {', '.join(notations)}",
+                hint="write the items to a file",
+            )
+        notation = notations["parquet"]
+        columns = Columns.resolve(
+            f"the {self.name}",
+            self.table.column_names,
+            options.structure_column or notation,
+            options.name_column,
+            (f"--{notation}-column", OPTIONS[1]),
+            fingerprint=options.fingerprint_column,
+        )
+        rows = ArrowRecords(f"the {self.name}", self.table.schema, columns, notation)
+        records = rows.read(self.table.to_batches(max_chunksize=_ROWS_PER_BATCH), 0)
+        used_notation = notation if options.fingerprint_column is None else WITH_FINGERPRINT
+        return _source(self.name, used_notation, self.table.num_rows, self.table.nbytes, batches(records))
+
+
+@dataclass(frozen=True)
+class RecordData:
+    """Records in memory.
+
+    Attributes:
+        name: What the data is, such as "list of SMILES".
+        notation: Notation of the records.
+        records: The records, in batches of `RECORD_SCHEMA`.
+    """
+
+    name: str
+    notation: str
+    records: Sequence[pa.RecordBatch]
+
+    def open(self, notations: Mapping[str, str], options: ReadOptions) -> Source:
+        if self.notation not in notations.values() or options.fingerprint_column is not None:
+            raise InvalidInput(
+                f"a {self.name} cannot be read as items of this kind",
+                given=self.name,
+                expected=" or ".join(sorted({*notations.values()})),
+                hint="pass the kind of these items as kind",
+            )
+        rows = sum(batch.num_rows for batch in self.records)
+        size = sum(batch.nbytes for batch in self.records)
+        return _source(self.name, self.notation, rows, size, iter(self.records))
+
+
+def _source(name: str, notation: str, rows: int, size: int, records: Iterator[pa.RecordBatch]) -> Source:
+    content = _HashedRecords(records, rows, size)
+    return Source(name, notation, size, iter(content), content, ExitStack())
+
+
+class _HashedRecords:
+    """Record batches that are counted and hashed while they are read.
+
+    Attributes:
+        count: Approximate number of bytes read so far.
+    """
+
+    def __init__(self, records: Iterator[pa.RecordBatch], rows: int, size: int) -> None:
+        self._records, self._total, self._size = records, rows, size
+        self._hash = hashlib.sha256()
+        self._rows = 0
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._records:
+            self._hash.update(batch.serialize())
+            self._rows += batch.num_rows
+            yield batch
+
+    @property
+    def count(self) -> int:
+        return self._size * self._rows // max(self._total, 1)
+
+    def read_to(self, position: int | None) -> None:
+        """Do nothing: all records are hashed when they are read."""
+
+    def digest(self, name: str) -> Input:
+        """Return the size of the data and the SHA-256 of its records."""
+        return Input(name=name, bytes=self._size, sha256=self._hash.hexdigest())
+
+
+def structure_records(items: Iterable[Any]) -> list[pa.RecordBatch]:
+    """Return SMILES and RDKit molecules as records. None and NaN become empty records.
+
+    A molecule brings its title as the name, and its properties.
+    """
+    return [*batches(_structure_record(position, item) for position, item in enumerate(items))]
+
+
+def _structure_record(position: int, item: Any) -> Record:
+    if isinstance(item, str):
+        return text_record(position, item)
+    if is_missing(item):
+        return position, "", None, (), (), None
+    if isinstance(item, Chem.Mol):
+        return _molecule_record(position, item)
+    return faulty_record(position, repr(item), f"is of type {type(item).__name__}, not a SMILES or an RDKit molecule")
+
+
+def _molecule_record(position: int, molecule: Chem.Mol) -> Record:
+    name, properties = molecule_name(molecule), molecule_properties(molecule)
+    try:
+        text = molecule_text(molecule)
+    except Rejected as reason:
+        return faulty_record(position, name or "", str(reason))
+    except Exception as error:
+        return faulty_record(position, name or "", failure_reason(error))
+    if fault := text_fault("".join([name or "", *properties, *properties.values()])):
+        return faulty_record(position, text, f"its name or a property {fault}")
+    return position, text, name, [*properties], [*properties.values()], None
+
+
+def text_record(position: int, text: str) -> Record:
+    """Return the record of a structure as text."""
+    fault = text_fault(text)
+    if fault is None and len(text) > MAX_RECORD:
+        fault = TOO_LONG
+    if fault is not None:
+        return faulty_record(position, text.encode(errors="backslashreplace").decode(), fault)
+    return position, text.strip(), None, (), (), None
+
+
+def is_missing(item: Any) -> bool:
+    """Return whether an element of a list is None, NaN or the missing value of pandas."""
+    return item is None or type(item).__name__ == "NAType" or (isinstance(item, float) and math.isnan(item))
+
+
+def bit_records(content: NDArray[np.uint8]) -> list[pa.RecordBatch]:
+    """Return packed fingerprints, (n, bytes) uint8, as records in hexadecimal."""
+    parts = (content[start : start + _ROWS_PER_BATCH] for start in range(0, len(content), _ROWS_PER_BATCH))
+    return [_bit_batch(part, number * _ROWS_PER_BATCH) for number, part in enumerate(parts)]
+
+
+def _bit_batch(content: NDArray[np.uint8], first: int) -> pa.RecordBatch:
+    rows, width = content.shape
+    offsets = np.arange(rows + 1, dtype=np.int32) * (2 * width)
+    texts = pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(hexlify(content)))
+    columns = {"line": pa.array(np.arange(first, first + rows)), "text": texts}
+    none = {field.name: pa.nulls(rows, field.type) for field in RECORD_SCHEMA}
+    none["properties"] = pa.MapArray.from_arrays(np.zeros(rows + 1, np.int32), *[pa.array([], pa.string())] * 2)
+    return pa.record_batch({**none, **columns}, RECORD_SCHEMA)
+
+
+def vector_records(vectors: NDArray[np.floating[Any]]) -> list[pa.RecordBatch]:
+    """Return vectors, (n, numbers), as records in JSON."""
+    texts = (json.dumps(row.tolist()) for row in vectors)
+    return [*batches((position, text, None, (), (), None) for position, text in enumerate(texts))]
