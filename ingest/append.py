@@ -19,6 +19,7 @@ from graphkin.ingest.notes import change_notes, column_notes, differing_notes, r
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, report_compilation
 from graphkin.ingest.provenance import ingest_provenance, record_counts, repeat_provenance
+from graphkin.ingest.readers import Input
 from graphkin.ingest.reading import chunks, open_sources, parse_sources, parser_pool
 from graphkin.ingest.reruns import save_report
 from graphkin.ingest.tally import Tally
@@ -54,7 +55,7 @@ class AppendResult:
 def append(
     store: Store,
     collection: str,
-    files: Sequence[str],
+    files: Sequence[Input],
     options: IngestOptions | None = None,
     progress: Progress | None = None,
 ) -> AppendResult:
@@ -65,7 +66,7 @@ def append(
     Args:
         store: The store.
         collection: Name of the collection.
-        files: Paths of the files to append, or "-" for standard input.
+        files: Paths of the files to append, "-" for standard input, or data in memory.
         options: Options of the run.
         progress: Receives progress reports.
 

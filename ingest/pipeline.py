@@ -10,6 +10,7 @@ from graphkin.ingest.notes import column_notes, report_notes
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.progress import Clock, Progress, duration, report_compilation
 from graphkin.ingest.provenance import ingest_provenance
+from graphkin.ingest.readers import Input
 from graphkin.ingest.reading import chunks, missing_names_note, open_sources, parse_sources, parser_pool
 from graphkin.ingest.reruns import save_report
 from graphkin.ingest.stability import measure_stability
@@ -32,7 +33,7 @@ _LONG = 60  # seconds of a join of nodes that is announced
 def ingest(
     store: Store,
     collection: str,
-    files: Sequence[str],
+    files: Sequence[Input],
     recipe: Recipe,
     options: IngestOptions | None = None,
     progress: Progress | None = None,
@@ -44,7 +45,7 @@ def ingest(
     Args:
         store: The store.
         collection: Name of the collection.
-        files: Paths of the files, or "-" for standard input.
+        files: Paths of the files, "-" for standard input, or data in memory.
         recipe: Recipe of the items, which also decides their kind.
         options: Options of the run.
         progress: Receives progress reports.

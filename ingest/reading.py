@@ -1,6 +1,7 @@
 """The stages that open files and parse their records, and the checks of their results."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -10,7 +11,7 @@ from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.parsing import Chunk
 from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.progress import Clock
-from graphkin.ingest.readers import Data, Source, open_source
+from graphkin.ingest.readers import Input, Source, open_source
 from graphkin.ingest.readers.columns import likely_names
 from graphkin.ingest.readers.networks import open_network
 from graphkin.ingest.readers.widths import require_type
@@ -24,9 +25,11 @@ from graphkin.similarity.nodes.recipe import NodeRecipe
 from graphkin.similarity.recipe import Recipe
 from graphkin.store.base import Draft
 
+FileOrInput = TypeVar("FileOrInput", bound=Input)
+
 
 def open_sources(
-    files: Sequence[str | Data], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions
+    files: Sequence[Input], kind: Kind[Recipe], recipe: Recipe, options: IngestOptions
 ) -> Iterator[Source]:
     """Open each file as a source, one after the other.
 
@@ -35,7 +38,7 @@ def open_sources(
             the recipe needs.
     """
     if isinstance(recipe, NodeRecipe):
-        label_files = pair_files(files, options.labels, "labels")
+        label_files = pair_files(require_files(files, kind), options.labels, "labels")
         return (open_network(file, recipe, options.read, labels) for file, labels in label_files)
     if isinstance(recipe, BitsRecipe):
         require_type(files, recipe.type, kind.file_formats, options.read)
@@ -60,7 +63,26 @@ def require_fingerprint_column(column: str | None, *, is_precomputed: bool) -> N
         )
 
 
-def pair_files(files: Sequence[str], companions: Sequence[str], option: str) -> Iterator[tuple[str, str | None]]:
+def require_files(inputs: Sequence[Input], kind: Kind[Recipe]) -> Sequence[str]:
+    """Return the paths of files.
+
+    Raises:
+        InvalidInput: One of the inputs is data in memory.
+    """
+    files = [each for each in inputs if isinstance(each, str)]
+    if len(files) < len(inputs):
+        raise InvalidInput(
+            f"{kind.plural} are read only from files",
+            given=", ".join(each.name for each in inputs if not isinstance(each, str)),
+            expected=f"files in the formats {', '.join(kind.file_formats)}",
+            hint="write the data to a file, and pass its path",
+        )
+    return files
+
+
+def pair_files(
+    files: Sequence[FileOrInput], companions: Sequence[str], option: str
+) -> Iterator[tuple[FileOrInput, str | None]]:
     """Pair each file with its companion file, or with None if there are no companion files.
 
     Raises:

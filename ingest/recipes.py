@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from graphkin.ingest.readers import ReadOptions
+from graphkin.ingest.readers import Input, ReadOptions
 from graphkin.ingest.readers.widths import fingerprint_type, vector_dimension
 from graphkin.ingest.reading import require_fingerprint_column
 from graphkin.similarity.fingerprints.kind import FingerprintKind
@@ -38,7 +38,7 @@ def read_options(
 
 
 def molecule_recipe(
-    files: Sequence[str], read: ReadOptions, preset: str = "default", **settings: Any
+    files: Sequence[Input], read: ReadOptions, preset: str = "default", **settings: Any
 ) -> MoleculeRecipe:
     """Return a recipe of molecules as `resolve_flat` does. The files decide the length of precomputed fingerprints.
 
@@ -54,7 +54,7 @@ def molecule_recipe(
     return resolve_flat(preset, **settings)
 
 
-def bits_recipe(files: Sequence[str], read: ReadOptions, bits: int | None = None, **settings: Any) -> BitsRecipe:
+def bits_recipe(files: Sequence[Input], read: ReadOptions, bits: int | None = None, **settings: Any) -> BitsRecipe:
     """Return a recipe of fingerprints as `resolve_bits` does. Without `bits`, the files decide the length.
 
     Raises:
@@ -67,7 +67,7 @@ def bits_recipe(files: Sequence[str], read: ReadOptions, bits: int | None = None
 
 
 def vector_recipe(
-    files: Sequence[str], read: ReadOptions, dimension: int | None = None, **settings: Any
+    files: Sequence[Input], read: ReadOptions, dimension: int | None = None, **settings: Any
 ) -> VectorRecipe:
     """Return a recipe of vectors as `resolve_vectors` does. Without `dimension`, the files decide the dimension.
 

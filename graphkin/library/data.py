@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphkin.ingest.readers.formats import EXTENSIONS, extension
 from graphkin.ingest.readers.memory import (
-    Data,
+    Input,
     RecordData,
     TableData,
     bit_records,
@@ -20,9 +20,6 @@ from graphkin.ingest.readers.memory import (
 )
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.store.records import UInt64
-
-Input: TypeAlias = str | Data
-"""The path of a file, or data in memory."""
 
 Matrix: TypeAlias = Any
 """A NumPy array, or a sparse matrix of SciPy, which has no type information."""

@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.pool import ParserPool
-from graphkin.ingest.readers import ReadOptions, open_source
+from graphkin.ingest.readers import Input, ReadOptions, open_source
 from graphkin.ingest.readers.formats import extension
 from graphkin.ingest.reading import chunks
 from graphkin.ingest.recipes import bits_recipe
 from graphkin.ingest.workspace import Workspace
 from graphkin.library.collection import Collection
-from graphkin.library.data import Files, Input, arrange, as_inputs, read_bits
+from graphkin.library.data import Files, arrange, as_inputs, read_bits
 from graphkin.protocol.errors import Conflict
 from graphkin.similarity.columns import fixed_width_array
 from graphkin.similarity.describer import Describer

@@ -1,7 +1,7 @@
 """Readers of every supported file format, as one stream of columnar record batches (`RECORD_SCHEMA`)."""
 
 from graphkin.ingest.readers.formats import EXTENSIONS, open_source
-from graphkin.ingest.readers.memory import Data
+from graphkin.ingest.readers.memory import Input
 from graphkin.ingest.readers.records import MAX_RECORD, RECORD_SCHEMA
 from graphkin.ingest.readers.source import STDIN, ReadOptions, Source
 
@@ -10,7 +10,7 @@ __all__ = [
     "MAX_RECORD",
     "RECORD_SCHEMA",
     "STDIN",
-    "Data",
+    "Input",
     "ReadOptions",
     "Source",
     "open_source",

@@ -12,7 +12,7 @@ from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
 from graphkin.ingest.readers.fps import read_fps
 from graphkin.ingest.readers.jsonl import read_jsonl
 from graphkin.ingest.readers.lines import Line, read_lines
-from graphkin.ingest.readers.memory import Data
+from graphkin.ingest.readers.memory import Input
 from graphkin.ingest.readers.npy import read_array
 from graphkin.ingest.readers.parquet import ParquetRecords
 from graphkin.ingest.readers.raw import COMPRESSED, Raw, open_decompressed, spool_to_disk, translate_read_errors
@@ -54,7 +54,7 @@ WHOLE = ("parquet", "graphml", "npz")
 
 
 def open_source(
-    path: str | Data,
+    path: Input,
     notations: Mapping[str, str],
     options: ReadOptions,
     stdin: BinaryIO | None = None,

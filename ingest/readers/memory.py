@@ -7,7 +7,7 @@ from binascii import hexlify
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,8 +26,8 @@ from graphkin.ingest.readers.records import (
     text_fault,
 )
 from graphkin.ingest.readers.source import ReadOptions, Source
+from graphkin.protocol import manifest
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.manifest import Input
 from graphkin.similarity.describer import Rejected, failure_reason
 from graphkin.similarity.molecules.fingerprint_text import WITH_FINGERPRINT
 from graphkin.similarity.molecules.objects import molecule_name, molecule_properties, molecule_text
@@ -58,7 +58,16 @@ class Data(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+Input: TypeAlias = str | Data
+"""The path of a file, or data in memory."""
+
+
+def input_name(each: Input) -> str:
+    """Return the path of a file, or what the data is."""
+    return each if isinstance(each, str) else each.name
+
+
+@dataclass(frozen=True, eq=False)
 class TableData:
     """A table in memory.
 
@@ -93,7 +102,7 @@ class TableData:
         return _source(self.name, used_notation, self.table.num_rows, self.table.nbytes, batches(records))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RecordData:
     """Records in memory.
 
@@ -150,9 +159,9 @@ class _HashedRecords:
     def read_to(self, position: int | None) -> None:
         """Do nothing: all records are hashed when they are read."""
 
-    def digest(self, name: str) -> Input:
+    def digest(self, name: str) -> manifest.Input:
         """Return the size of the data and the SHA-256 of its records."""
-        return Input(name=name, bytes=self._size, sha256=self._hash.hexdigest())
+        return manifest.Input(name=name, bytes=self._size, sha256=self._hash.hexdigest())
 
 
 def structure_records(items: Iterable[Any]) -> list[pa.RecordBatch]:
@@ -210,7 +219,7 @@ def bit_records(content: NDArray[np.uint8]) -> list[pa.RecordBatch]:
 def _bit_batch(content: NDArray[np.uint8], first: int) -> pa.RecordBatch:
     rows, width = content.shape
     offsets = np.arange(rows + 1, dtype=np.int32) * (2 * width)
-    texts = pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(hexlify(content)))
+    texts = pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(hexlify(content.tobytes())))
     columns = {"line": pa.array(np.arange(first, first + rows)), "text": texts}
     none = {field.name: pa.nulls(rows, field.type) for field in RECORD_SCHEMA}
     none["properties"] = pa.MapArray.from_arrays(np.zeros(rows + 1, np.int32), *[pa.array([], pa.string())] * 2)

@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing
 from graphkin.ingest.readers.formats import EXTENSIONS, choose_format, open_source
 from graphkin.ingest.readers.fps import Header, read_header
 from graphkin.ingest.readers.lines import read_lines
+from graphkin.ingest.readers.memory import Input, input_name
 from graphkin.ingest.readers.raw import open_decompressed, translate_read_errors
 from graphkin.ingest.readers.source import STDIN, ReadOptions, open_raw
 from graphkin.protocol.errors import InvalidInput
@@ -15,7 +16,7 @@ from graphkin.store.records import FingerprintType
 _HINT = "add --bits for fingerprints, or --dimension for vectors"
 
 
-def fingerprint_type(files: Sequence[str], notations: Mapping[str, str], options: ReadOptions) -> FingerprintType:
+def fingerprint_type(files: Sequence[Input], notations: Mapping[str, str], options: ReadOptions) -> FingerprintType:
     """Return the number of bits and the type of the fingerprints in some files.
 
     The header of an FPS file states them. In other files, the first record shows the number of bits, and the type is
@@ -24,13 +25,16 @@ def fingerprint_type(files: Sequence[str], notations: Mapping[str, str], options
     Raises:
         InvalidInput: The files differ, a file does not show its number of bits, or `open_source` raises it.
     """
-    headers = {file: _header_or_first_record(file, notations, options) for file in files}
-    types = {header.type for header in headers.values() if header.type}
-    widths = {header.bits for header in headers.values()}
+    headers = [_header_or_first_record(file, notations, options) for file in files]
+    types = {header.type for header in headers if header.type}
+    widths = {header.bits for header in headers}
     if len(widths) > 1 or len(types) > 1:
         raise InvalidInput(
             "the files hold different types of fingerprints",
-            given="; ".join(f"{file}: {header.bits} bits {header.type}".strip() for file, header in headers.items()),
+            given="; ".join(
+                f"{input_name(file)}: {header.bits} bits {header.type}".strip()
+                for file, header in zip(files, headers, strict=True)
+            ),
             expected="one number of bits and one type in all files",
             hint="ingest each type into a collection of its own",
         )
@@ -38,25 +42,25 @@ def fingerprint_type(files: Sequence[str], notations: Mapping[str, str], options
     if bits is None:
         raise InvalidInput(
             "the first record does not show the number of bits",
-            given=files[0],
+            given=input_name(files[0]),
             expected="a fingerprint in the first record, or --bits",
             hint=_HINT,
         )
     return FingerprintType(bits, next(iter(types), ""))
 
 
-def vector_dimension(files: Sequence[str], notations: Mapping[str, str], options: ReadOptions) -> int:
+def vector_dimension(files: Sequence[Input], notations: Mapping[str, str], options: ReadOptions) -> int:
     """Return the number of components of the vectors in some files, which the first record of each file shows.
 
     Raises:
         InvalidInput: As `fingerprint_type` raises it.
     """
-    lengths = {file: _component_count(_first_text(file, notations, options)) for file in files}
-    (length, *others) = sorted(set(lengths.values()))
+    lengths = [_component_count(_first_text(file, notations, options)) for file in files]
+    (length, *others) = sorted(set(lengths))
     if others or not length:
         raise InvalidInput(
             "the files do not have vectors of one length",
-            given="; ".join(f"{file}: {numbers}" for file, numbers in lengths.items()),
+            given="; ".join(f"{input_name(file)}: {length}" for file, length in zip(files, lengths, strict=True)),
             expected="vectors of one length",
             hint="ingest vectors of each length into a collection of its own; --dimension sets the length",
         )
@@ -71,7 +75,7 @@ def _component_count(text: str) -> int:
     return len(content) if isinstance(content, list) else 0
 
 
-def _first_text(path: str, notations: Mapping[str, str], options: ReadOptions) -> str:
+def _first_text(path: Input, notations: Mapping[str, str], options: ReadOptions) -> str:
     """Return the text of the first record, or "" if there is no record."""
     if path == STDIN:
         raise InvalidInput(
@@ -84,7 +88,7 @@ def _first_text(path: str, notations: Mapping[str, str], options: ReadOptions) -
         return next((text for batch in source for text in batch["text"].to_pylist()), "")
 
 
-def require_type(files: Sequence[str], type: str, notations: Mapping[str, str], options: ReadOptions) -> None:
+def require_type(files: Sequence[Input], type: str, notations: Mapping[str, str], options: ReadOptions) -> None:
     """Check that no header of a file states another fingerprint type.
 
     Args:
@@ -100,16 +104,18 @@ def require_type(files: Sequence[str], type: str, notations: Mapping[str, str], 
         header = _header(file, notations, options)
         if type and header.type and header.type != type:
             raise InvalidInput(
-                f"{file} holds another type of fingerprints than the collection",
+                f"{input_name(file)} holds another type of fingerprints than the collection",
                 given=header.type,
                 expected=type,
                 hint="ingest this file into a collection of its own",
             )
 
 
-def _header(path: str, notations: Mapping[str, str], options: ReadOptions) -> Header:
-    """Return the header of an FPS file, or an empty header for other files and standard input."""
-    if path == STDIN or choose_format(path, options.format, notations, EXTENSIONS) != "fps":
+def _header(path: Input, notations: Mapping[str, str], options: ReadOptions) -> Header:
+    """Return the header of an FPS file, or an empty header for other inputs."""
+    if not isinstance(path, str) or path == STDIN:
+        return Header()
+    if choose_format(path, options.format, notations, EXTENSIONS) != "fps":
         return Header()
     with ExitStack() as resources:
         raw, _ = open_raw(path, None, resources)
@@ -117,7 +123,7 @@ def _header(path: str, notations: Mapping[str, str], options: ReadOptions) -> He
             return read_header(path, read_lines(path, open_decompressed(path, raw, "at least one record")[0]))[0]
 
 
-def _header_or_first_record(path: str, notations: Mapping[str, str], options: ReadOptions) -> Header:
+def _header_or_first_record(path: Input, notations: Mapping[str, str], options: ReadOptions) -> Header:
     header = _header(path, notations, options)
     if header.bits is not None:
         return header

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 from rdkit import Chem, DataStructs
-from rdkit.Chem import rdFingerprintGenerator
+from rdkit.Chem import rdDistGeom, rdFingerprintGenerator
 
 import graphkin
 from graphkin.library.inputs import FingerprintSet, read_fingerprints
@@ -200,12 +200,10 @@ def test_elements_of_other_types_are_rejected_by_position() -> None:
 
 
 def test_molecules_keep_stereo_and_hydrogens_and_conformers_do_not_count() -> None:
-    from rdkit.Chem import AllChem
-
     smiles = ["C[C@H](F)Cl", "C[C@@H](F)Cl", "F/C=C/F", "C[C@H](F)[C@@H](C)Cl |o1:1,&1:3|"]
     embedded = [Chem.AddHs(Chem.MolFromSmiles(text)) for text in smiles]
     for molecule in embedded:
-        AllChem.EmbedMolecule(molecule, randomSeed=1)
+        rdDistGeom.EmbedMolecule(molecule, randomSeed=1)
     recipe = FingerprintRecipe(chirality=True)
     assert np.array_equal(
         read_fingerprints(embedded, recipe=recipe).words, read_fingerprints(smiles, recipe=recipe).words
