@@ -51,6 +51,13 @@ min_similarity = option(
     panel="Similarity",
     help="Smallest similarity. [default: the stored threshold]",
 )
+complete = option(
+    "--complete",
+    is_flag=True,
+    panel="Similarity",
+    help="Compare all pairs again, so that pairs beyond the top-k limit are included. --min-similarity may then be "
+    "below the stored threshold.",
+)
 conditions = option(
     "--filter",
     "conditions",

@@ -1,6 +1,6 @@
 """Activity cliffs: similar items that differ much in a property (Guha and Van Drie's SALI)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from graphkin.protocol.values import CLIFF_SIMILARITY, By
 from graphkin.similarity.columns import numeric_property
 from graphkin.store.base import Generation, require_stored_threshold
 from graphkin.store.columns import visible_columns
-from graphkin.store.records import Float32, Float64, Int32, Int64
+from graphkin.store.records import Edges, Float32, Float64, Int32, Int64
 
 _IDENTICAL = np.float32(1)
 """The stored similarity of items with identical fingerprints."""
@@ -57,8 +57,14 @@ class Cliffs:
         )
 
 
-def rank_cliffs(generation: Generation, ranking: CliffRanking, limit: int = 1000, among: Int32 | None = None) -> Cliffs:
-    """Rank pairs of stored neighbors that differ in a property, and return the first `limit` pairs.
+def rank_cliffs(
+    generation: Generation,
+    ranking: CliffRanking,
+    limit: int = 1000,
+    among: Int32 | None = None,
+    pairs: Callable[[float], Iterator[Edges]] | None = None,
+) -> Cliffs:
+    """Rank pairs of similar items that differ in a property, and return the first `limit` pairs.
 
     Pairs are ordered by SALI or by difference, descending. Ties are ordered by difference, then by ids. Pairs with an
     item without a value are left out. Both bounds of similarity are rounded to float32, the precision of stored
@@ -69,13 +75,16 @@ def rank_cliffs(generation: Generation, ranking: CliffRanking, limit: int = 1000
         ranking: The property, the order and the bounds.
         limit: The largest number of pairs to return.
         among: (n,) ids of the items whose pairs are ranked. By default all items.
+        pairs: Returns blocks of all pairs ≥ a similarity, in any order. By default, the stored edges are ranked.
 
     Raises:
         InvalidInput: The property is not numeric or does not exist, a bound of similarity is below the stored
-            threshold, or the largest similarity is below the smallest. The error about a property lists all numeric
-            properties.
+            threshold of stored edges, or the largest similarity is below the smallest. The error about a property lists
+            all numeric properties.
     """
-    require_stored_threshold(generation, ranking.min_similarity)
+    if pairs is None:
+        require_stored_threshold(generation, ranking.min_similarity)
+        pairs = generation.edges
     smallest, largest = _bounds(generation.manifest.threshold, ranking)
     values = numeric_property(generation, ranking.property)
     if among is not None:
@@ -83,7 +92,7 @@ def rank_cliffs(generation: Generation, ranking: CliffRanking, limit: int = 1000
         selection[among] = values[among]
         values = selection
     best = Cliffs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0), 0, 0)
-    for edges in generation.edges(smallest):
+    for edges in pairs(smallest):
         difference = np.abs(values[edges.source] - values[edges.target])
         differs = (difference > 0) & (difference >= ranking.min_difference)  # False where an item has no value (NaN)
         identical = edges.similarity >= _IDENTICAL

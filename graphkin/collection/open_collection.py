@@ -15,6 +15,7 @@ from graphkin.collection.cliffs import Cliffs, rank_cliffs
 from graphkin.collection.clusters.cached import resolve_threshold
 from graphkin.collection.clusters.mcs import ClusterMcs, compared_members
 from graphkin.collection.clusters.partition import Clustering
+from graphkin.collection.complete import complete_edges, complete_pairs
 from graphkin.collection.hops import Hop, similarity_by_hop
 from graphkin.collection.layout import Map
 from graphkin.collection.picking import DiverseSubset, Picker
@@ -57,9 +58,9 @@ from graphkin.similarity.devices import Device
 from graphkin.similarity.hits import Hits, Matches
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.kinds import kind_of
-from graphkin.store.base import Generation, Neighbors, Path, Subgraph, as_float32, require_stored_threshold
+from graphkin.store.base import Generation, Neighbors, Path, Subgraph, as_float32, id_range, require_stored_threshold
 from graphkin.store.components import Components
-from graphkin.store.records import Int32, Int64
+from graphkin.store.records import Edges, Int32, Int64
 from graphkin.store.sampling.base import Positive, PositiveSets, Sampler, require_ids
 from graphkin.store.sampling.rows import negatives_rows
 
@@ -277,13 +278,27 @@ class OpenCollection:
         with self._ports.stage("pick", count, "items") as advance:
             return DiverseSubset.from_picks(picks, count, size, advance)
 
-    def cliffs(self, request: CliffRanking, limit: int, among: QueryFields | None = None) -> Cliffs:
-        """Return the first `limit` activity cliffs among all items, or among the items that match a query."""
+    def cliffs(
+        self, request: CliffRanking, limit: int, among: QueryFields | None = None, complete: bool = False
+    ) -> Cliffs:
+        """Return the first `limit` activity cliffs among all items, or among the items that match a query.
+
+        Args:
+            request: The property, the order and the bounds.
+            limit: The largest number of pairs.
+            among: The query.
+            complete: Whether all pairs are compared again, so that pairs beyond the top-k limit are included.
+        """
         ranking = request.model_dump_json(include=set(CliffRanking.model_fields))
-        key = (ranking, limit, among and among.model_dump_json())
+        key = (ranking, limit, among and among.model_dump_json(), complete)
 
         def rank() -> Cliffs:
-            return rank_cliffs(self.generation, request, limit, None if among is None else self.query(among).ids)
+            ids = None if among is None else self.query(among).ids
+            if not complete:
+                return rank_cliffs(self.generation, request, limit, ids)
+            with self._ports.stage("join", self.generation.size, "items") as advance:
+                join = partial(complete_pairs, self.generation, threads=self._ports.threads, advance=advance)
+                return rank_cliffs(self.generation, request, limit, ids, join)
 
         return self._cached(self._rankings, key, rank)
 
@@ -314,6 +329,21 @@ class OpenCollection:
         """Return the stored edges with a source from `start` to `stop` - 1, ordered by source, then target."""
         require_stored_threshold(self.generation, min_similarity)
         return read_edges(self.generation, min_similarity, start, stop)
+
+    def complete_edges(self, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> Edges:
+        """Return all pairs of items ≥ a threshold, compared again without the top-k limit, in the order of `edges`.
+
+        Args:
+            min_similarity: The threshold, which may be below the stored threshold, the default.
+            start: The first source.
+            stop: The source after the last one. By default all.
+
+        Raises:
+            InvalidInput: The threshold or the range is out of range, or the pairs do not fit into memory.
+        """
+        sources = id_range(self.generation, start, stop)
+        with self._ports.stage("join", self.generation.size, "items") as advance:
+            return complete_edges(self.generation, min_similarity, sources, self._ports.threads, advance)
 
     def components(self, min_similarity: float | None) -> Components:
         """Return the connected components at a threshold."""

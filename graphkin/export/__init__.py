@@ -14,7 +14,7 @@ import pyarrow as pa
 from graphkin.export.table import Comparison, ItemTable
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.store.base import Generation, as_float32, id_range
-from graphkin.store.records import EDGE_SCHEMA, LINK_SCHEMA, FingerprintType, Int32
+from graphkin.store.records import EDGE_SCHEMA, LINK_SCHEMA, Edges, FingerprintType, Int32
 
 ItemFormat = Literal["csv", "parquet", "sdf", "arrow"]
 EdgeFormat = Literal["csv", "parquet", "graphml", "arrow"]
@@ -156,6 +156,7 @@ def export_edges(
     comparison: Comparison | None = None,
     start: int = 0,
     stop: int | None = None,
+    complete: Edges | None = None,
 ) -> Iterator[bytes]:
     """Export edges with source < target, ordered by source, then target.
 
@@ -174,6 +175,8 @@ def export_edges(
         comparison: A structure to add to the graph. Only GraphML can hold one.
         start: Lowest source. GraphML requires 0.
         stop: Source to stop before; default: the number of items, which GraphML requires.
+        complete: Edges to export instead of the stored ones, in the same order. `min_similarity` and `ids` do not
+            select among them.
 
     Raises:
         InvalidInput: The format is not supported or cannot hold a comparison or a range, or the range exceeds the ids.
@@ -198,7 +201,8 @@ def export_edges(
         )
     from graphkin.export import columnar, edges, graphml
 
-    selected = edges.filter_sources(generation.edges(min_similarity, ids), sources)
+    blocks = generation.edges(min_similarity, ids) if complete is None else edges.split(complete)
+    selected = edges.filter_sources(blocks, sources)
     if format == "graphml":
         threshold = as_float32(generation.manifest.threshold if min_similarity is None else min_similarity)
         table = ItemTable(generation, None if ids is None else np.unique(ids), comparison)
@@ -206,8 +210,8 @@ def export_edges(
     if format == "csv":
         return edges.csv_lines(selected)
     write = columnar.parquet if format == "parquet" else columnar.arrow
-    schema = EDGE_SCHEMA.with_metadata({"graphkin.pairs": json.dumps(generation.manifest.pairs)})
-    return write(schema, edges.batches(selected))
+    metadata = {"graphkin.pairs": json.dumps(generation.manifest.pairs)} if complete is None else {}
+    return write(EDGE_SCHEMA.with_metadata(metadata), edges.batches(selected))
 
 
 def read_edges(

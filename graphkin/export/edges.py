@@ -9,6 +9,7 @@ import pyarrow.csv
 
 from graphkin.store.records import EDGE_SCHEMA, Edges, Float32, to_decimal_floats
 
+_BLOCK = 1 << 20
 _UNQUOTED = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
 
 
@@ -20,6 +21,12 @@ def filter_sources(blocks: Iterable[Edges], sources: range) -> Iterator[Edges]:
             yield block.take(slice(begin, end))
         if end < len(block):
             return
+
+
+def split(edges: Edges) -> Iterator[Edges]:
+    """Yield edges in blocks of about a million, so that each takes little memory as text."""
+    for start in range(0, len(edges), _BLOCK):
+        yield edges.take(slice(start, start + _BLOCK))
 
 
 def batches(blocks: Iterable[Edges]) -> Iterator[pa.RecordBatch]:

@@ -186,7 +186,8 @@ class Provenance(Frozen):
         limit = self.recipe.get("top_k")
         return (
             f"these are stored pairs only: {self.pairs_text}, because each item keeps its {limit} most similar "
-            "neighbors; an ingest with top_k=0 (--top-k 0) stores all of them"
+            "neighbors; complete=True (--complete) computes all of them, and an ingest with top_k=0 (--top-k 0) stores "
+            "them"
         )
 
 

@@ -46,6 +46,7 @@ from graphkin.protocol.values import By
     panel="Similarity",
     help="Smallest similarity. [default: 0.7, or the stored threshold if that is larger]",
 )
+@options.complete
 @option("--max-similarity", type=float, default=1.0, metavar="X", panel="Similarity", help="Largest similarity.")
 @option("--min-difference", type=float, default=0.0, metavar="X", panel="Query", help="Smallest difference.")
 @option(
@@ -66,6 +67,7 @@ def cliffs(
     name: str,
     conditions: tuple[str, ...],
     substructure: tuple[str, str] | None,
+    complete: bool,
     limit: int,
     output: Path,
     as_json: bool,
@@ -73,8 +75,8 @@ def cliffs(
 ) -> None:
     """Write activity cliffs: similar items that differ in a property.
 
-    An activity cliff is a pair of stored neighbors, and the pairs with the largest difference come first. The columns
-    are a, b, similarity, difference, sali, and for both items smiles (graphs: structure), names and the property.
+    An activity cliff is a pair of stored neighbors, or with --complete of any items whose similarity is high enough.
+    The pairs with the largest difference come first. The columns are a, b, similarity, difference, sali, and for both items smiles (graphs: structure), names and the property.
 
     Both items meet the conditions, which are those of `graphkin query`. Pairs with identical fingerprints are counted;
     `--min-similarity 1 --include-identical` writes only these pairs.
@@ -95,12 +97,13 @@ def cliffs(
     with open_generation(store_location, collection, generation) as reader:
         conditions_query = parse_query(reader.manifest, conditions, substructure)
         open_collection = OpenCollection(reader, partial(local_ports, stage=progress().stage))
-        pairs = open_collection.cliffs(ranking, limit, conditions_query)
+        pairs = open_collection.cliffs(ranking, limit, conditions_query, complete)
         structure = reader.manifest.structure
         table = cliffs_table(pairs, reader.manifest, name, open_collection.items_of)
         with atomic_file(output) as file:
             file.writelines(csv_lines([table], plain=(f"{structure}_a", f"{structure}_b")))
-        note_truncation(reader.manifest)
+        if not complete:
+            note_truncation(reader.manifest)
     text = f"{len(pairs.a):,} of {pairs.total:,} pairs that differ in {name}"
     counts = {"pairs": len(pairs.a), "total": pairs.total, "identical": pairs.identical}
     report_file(output, as_json, text, generation=reader.id, **counts)

@@ -3,6 +3,7 @@
 import re
 import shlex
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,18 @@ def export() -> None:
             "Write the edges with similarity 0.7 or more as GraphML",
             "graphkin export edges --store s --collection m --format graphml --min-similarity 0.7 --output m.graphml",
         ),
+        (
+            "Write every pair with similarity 0.5 or more, also those beyond the top-k limit",
+            "graphkin export edges --store s --collection m --format parquet --min-similarity 0.5 --complete "
+            "--output pairs.parquet",
+        ),
     ]
 )
 @options.source_generation
 @_format("csv", "parquet", "graphml", "arrow")
 @_output
 @options.min_similarity
+@options.complete
 @_id_range
 def edges(
     store_location: str,
@@ -65,24 +72,35 @@ def edges(
     format: Any,
     output: Path,
     min_similarity: float | None,
+    complete: bool,
     start: int,
     stop: int | None,
 ) -> None:
     """Write the edges of a collection to a file.
 
     The columns are source, target and similarity, with source < target. --start and --stop select edges by source.
+
+    With --complete, a pair takes 24 bytes of memory.
     """
-    from graphkin.cli.output import atomic_file, note_truncation
+    from graphkin.cli.output import atomic_file, note_truncation, progress
+    from graphkin.collection.open_collection import OpenCollection
+    from graphkin.collection.ports import local_ports
     from graphkin.export import export_edges
     from graphkin.store import open_generation
     from graphkin.store.base import require_stored_threshold
 
     with open_generation(store_location, collection, generation) as reader:
-        require_stored_threshold(reader, min_similarity)
-        blocks = export_edges(reader, format, min_similarity, start=start, stop=stop)
+        pairs = None
+        if complete:
+            open_collection = OpenCollection(reader, partial(local_ports, stage=progress().stage))
+            pairs = open_collection.complete_edges(min_similarity, start, stop)
+        else:
+            require_stored_threshold(reader, min_similarity)
+        blocks = export_edges(reader, format, min_similarity, start=start, stop=stop, complete=pairs)
         with atomic_file(output) as file:
             file.writelines(blocks)
-        note_truncation(reader.manifest)
+        if not complete:
+            note_truncation(reader.manifest)
 
 
 @export.command(

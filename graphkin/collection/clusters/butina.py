@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from graphkin.collection.clusters.partition import Clusters
+from graphkin.collection.complete import exact_descriptors
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance
-from graphkin.similarity.kinds import kind_of
 from graphkin.store.base import Generation
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32, Int64, UInt64
@@ -45,10 +45,7 @@ def butina_clusters(
         "a similarity above 0 and at most 1",
         hint="choose a threshold such as 0.6",
     )
-    kind = kind_of(generation)
-    settings = {"threshold": threshold, "top_k": 0, "candidates": "exact", "ties": "hash"}
-    recipe = kind.recipe(generation.manifest.recipe).model_copy(update=settings)
-    descriptors = kind.load_descriptors(generation, recipe, kind.digests(generation, recipe))
+    descriptors = exact_descriptors(generation, threshold)
     pairs = descriptors.pairs(0, threads, advance)
     return clusters_from_pairs(pairs if max_pairs is None else _limit(pairs, max_pairs), descriptors.tie)
 
