@@ -7,7 +7,6 @@ import numpy as np
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.runtime.memory import available_memory
 from graphkin.similarity.batch import float64_bound
-from graphkin.similarity.join import Pairs
 from graphkin.similarity.kind import Advance, Descriptors
 from graphkin.similarity.kinds import kind_of
 from graphkin.store.base import Generation, as_float32
@@ -50,7 +49,9 @@ def complete_pairs(
         "a similarity above 0 and at most 1",
         hint="leave min_similarity out for the stored threshold",
     )
-    return _edges_of(exact_descriptors(generation, _join_threshold(generation, min_similarity)), min_similarity, threads, advance)
+    return _edges_of(
+        exact_descriptors(generation, _join_threshold(generation, min_similarity)), min_similarity, threads, advance
+    )
 
 
 def _join_threshold(generation: Generation, min_similarity: float | None) -> float:

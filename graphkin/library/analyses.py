@@ -1,4 +1,4 @@
-"""Methods of a collection that look at it as a whole: edges, clusters, a map, activity cliffs, diverse subsets."""
+"""Methods of a collection that look at it as a whole: clusters, a map, activity cliffs, diverse subsets."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,30 +21,6 @@ from graphkin.store.records import Int32
 
 class Analyses(CollectionBase):
     """The methods of a collection that look at it as a whole."""
-
-    def edges(self, *, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> Table:
-        """Return the stored edges, ordered by source, then target.
-
-        Issues a `TruncatedPairsWarning` if similar pairs are missing because of the collection's top-k limit.
-
-        Args:
-            min_similarity: Smallest similarity, from the stored threshold (the default) to 1.
-            start: Smallest source.
-            stop: Source to stop before. The default is all sources.
-
-        Returns:
-            One row per edge: source int32, target int32 > source, similarity float32.
-
-        Raises:
-            InvalidInput: If `min_similarity` is below the stored threshold.
-
-        Example:
-            ```python
-            networkx.from_pandas_edgelist(mine.edges(min_similarity=0.7).to_pandas())
-            ```
-        """
-        self._warn_of_truncated_pairs()
-        return Table(self._edges(min_similarity, start, stop))
 
     def clusters(
         self,
@@ -129,6 +105,31 @@ class Analyses(CollectionBase):
             request = ClusteredFields.model_validate({"method": method, "threshold": threshold})
         return Table(self._rows(self._cluster(number, request, limit)))
 
+    def labels(self, method: ClusterMethod = "butina", threshold: float | None = None) -> Int32:
+        """Return the cluster of each item.
+
+        Args:
+            method: Clustering method, as in `clusters`.
+            threshold: Similarity threshold, as in `clusters`.
+
+        Returns:
+            (N,) int32 numbers of clusters, in id order. They begin with 1, the largest cluster, and are those of
+            `clusters` and `cluster`.
+
+        Raises:
+            InvalidInput: If an argument is out of range.
+            Conflict: As in `clusters`. On a server, also if the collection has more than 500,000 items.
+
+        Example:
+            ```python
+            labels = mine.labels("butina", 0.6)
+            sizes = numpy.bincount(labels)[1:]
+            ```
+        """
+        with translate_validation_errors():
+            request = ClusteredFields.model_validate({"method": method, "threshold": threshold})
+        return self._labels(request)
+
     def mcs(
         self, number: int, *, method: ClusterMethod = "butina", threshold: float | None = None
     ) -> CommonSubstructure:
@@ -208,10 +209,11 @@ class Analyses(CollectionBase):
         filters: Sequence[Mapping[str, Any]] = (),
         substructure: str | Mapping[str, str] | None = None,
         limit: int = 1000,
+        complete: bool = False,
     ) -> Table:
-        """Return activity cliffs: pairs of stored neighbors that differ in a property.
+        """Return activity cliffs: pairs of similar items that differ in a property.
 
-        Issues a `TruncatedPairsWarning` if similar pairs are missing because of the collection's top-k limit.
+        The first result without pairs that the collection's top-k limit truncated issues a `TruncatedPairsWarning`.
 
         Args:
             property: A numeric property, as `items` names it.
@@ -226,6 +228,8 @@ class Analyses(CollectionBase):
             filters: Conditions as in `query`, which both items must pass.
             substructure: A substructure as in `query`, which both items must contain.
             limit: Maximum number of pairs, up to 100,000.
+            complete: Whether to compare all items again, by an exact join without the top-k limit, instead of the
+                stored neighbors. Only the pairs of the result are kept in memory.
 
         Returns:
             One row per pair, the largest quantity first: a and b int32, the ids of the items; similarity float32;
@@ -235,11 +239,12 @@ class Analyses(CollectionBase):
         Raises:
             InvalidInput: If an argument is out of range, or there is no such numeric property. The error lists the
                 numeric properties.
+            Conflict: If `complete` is set and the collection is read from a server.
 
         Example:
             ```python
             mine.cliffs("molwt", min_similarity=0.6, max_similarity=0.95, limit=100)
-            mine.cliffs("molwt", by="sali")
+            mine.cliffs("molwt", by="sali", complete=True)
             ```
         """
         require(0 < limit <= MAX_CLIFFS, "limit", limit, f"1 to {MAX_CLIFFS:,}", hint="pass a smaller limit")
@@ -254,8 +259,8 @@ class Analyses(CollectionBase):
         with translate_validation_errors():
             pattern = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
             request = CliffsQuery.model_validate({**fields, "filters": json.dumps([*filters]), "substructure": pattern})
-        cliffs = self._cliffs(request, limit)
-        self._warn_of_truncated_pairs()
+        cliffs = self._cliffs(request, limit, complete)
+        self._warn_of_truncated_pairs(complete)
         return Table(cliffs_table(cliffs, self.manifest, property, self._rows))
 
     def pick(

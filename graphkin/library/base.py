@@ -52,6 +52,7 @@ class CollectionBase(ABC):
     def __init__(self, name: str, manifest: Manifest) -> None:
         self.name = name
         self.manifest = manifest
+        self._has_warned = False
 
     @property
     def kind(self) -> str:
@@ -104,7 +105,11 @@ class CollectionBase(ABC):
         """Return the columns of `map`."""
 
     @abstractmethod
-    def _cliffs(self, request: CliffsQuery, limit: int) -> Cliffs:
+    def _labels(self, request: ClusteredFields) -> Int32:
+        """Return the cluster of each item, from 1."""
+
+    @abstractmethod
+    def _cliffs(self, request: CliffsQuery, limit: int, complete: bool) -> Cliffs:
         """Return the first `limit` pairs. The cursor of the request is ignored."""
 
     @abstractmethod
@@ -125,7 +130,7 @@ class CollectionBase(ABC):
         """Return the neighbors of an item that meet the filters and the substructure of `conditions`."""
 
     @abstractmethod
-    def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:
+    def _edges(self, min_similarity: float | None, start: int, stop: int | None, complete: bool) -> pa.Table:
         """Return the columns of `edges`."""
 
     @abstractmethod
@@ -139,8 +144,10 @@ class CollectionBase(ABC):
     def _hits_table(self, hits: Hits) -> Table:
         return Table(add_item_columns({"id": hits.ids, "similarity": hits.similarity}, self._rows(hits.ids)))
 
-    def _warn_of_truncated_pairs(self) -> None:
-        if self.manifest.truncation is not None:
+    def _warn_of_truncated_pairs(self, complete: bool) -> None:
+        """Warn once that results lack truncated pairs. The warning names the line that called a public method."""
+        if not complete and not self._has_warned and self.manifest.truncation is not None:
+            self._has_warned = True
             warnings.warn(f"{self.name}: {self.manifest.truncation}", TruncatedPairsWarning, stacklevel=3)
 
     @abstractmethod

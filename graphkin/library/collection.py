@@ -2,9 +2,10 @@
 
 from graphkin.library.analyses import Analyses
 from graphkin.library.samples import Samples
+from graphkin.library.similarity_graph import SimilarityGraph
 
 
-class Collection(Analyses, Samples):
+class Collection(Analyses, SimilarityGraph, Samples):
     """One generation of a collection.
 
     Results:

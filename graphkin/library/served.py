@@ -19,6 +19,7 @@ from graphkin.library.base import Hits
 from graphkin.library.collection import Collection
 from graphkin.library.collections import Collections
 from graphkin.library.table import Table
+from graphkin.protocol.errors import Conflict
 from graphkin.protocol.replies import SimilarItem
 from graphkin.protocol.requests import (
     CliffsQuery,
@@ -119,7 +120,11 @@ class ServedCollection(Collection):
     def _map(self, request: MapQuery) -> pa.Table:
         return self._collection.map(**request.model_dump(exclude={"generation"})).replace_schema_metadata()
 
-    def _cliffs(self, request: CliffsQuery, limit: int) -> Cliffs:
+    def _labels(self, request: ClusteredFields) -> Int32:
+        return np.array(self._map(MapQuery(method=request.method, threshold=request.threshold))["cluster"], np.int32)
+
+    def _cliffs(self, request: CliffsQuery, limit: int, complete: bool) -> Cliffs:
+        self._require_stored(complete)
         fields = request.model_dump(exclude_none=True, exclude={"generation", "cursor", "limit"})
         cliffs = self._collection.cliffs(**fields, limit=limit)
         return Cliffs(
@@ -148,7 +153,8 @@ class ServedCollection(Collection):
         fields = conditions.model_dump(exclude_none=True, include={"filters", "substructure"})
         return _to_hits(self._collection.neighbors(id, min_similarity=min_similarity, limit=limit, **fields))
 
-    def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:
+    def _edges(self, min_similarity: float | None, start: int, stop: int | None, complete: bool) -> pa.Table:
+        self._require_stored(complete)
         return self._collection.edges(min_similarity=min_similarity, start=start, stop=stop)
 
     def _range(self, columns: Sequence[str] | None, start: int, stop: int | None) -> pa.Table:
@@ -156,6 +162,16 @@ class ServedCollection(Collection):
 
     def _rows(self, ids: Int32 | Int64) -> pa.Table:
         return self._collection.table_of(ids.tolist())
+
+    def _require_stored(self, complete: bool) -> None:
+        """Raise `Conflict` for results that need a join of all items, for which the server has no route."""
+        if complete:
+            raise Conflict(
+                "a server returns stored pairs only",
+                given="complete=True",
+                expected="complete=False, or a collection of a store on this machine",
+                hint=f"open the store of the server with graphkin.open, and call the method of its {self.name!r}",
+            )
 
     def close(self) -> None:
         """Do nothing, because `ServedCollections` owns the connection and other collections share it."""

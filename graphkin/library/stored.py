@@ -31,7 +31,7 @@ from graphkin.protocol.values import PolicyName
 from graphkin.similarity.columns import numeric_property
 from graphkin.similarity.hits import Matches
 from graphkin.store.base import Generation, Store
-from graphkin.store.records import Int32, Int64
+from graphkin.store.records import EDGE_SCHEMA, Int32, Int64
 from graphkin.store.sampling.base import require_ids
 from graphkin.store.sampling.rows import positives_provenance, positives_rows, schema_metadata
 
@@ -119,8 +119,11 @@ class StoredCollection(Collection):
     def _map(self, request: MapQuery) -> pa.Table:
         return pa.Table.from_batches([self._open.map(request).rows(slice(0, self.size))])
 
-    def _cliffs(self, request: CliffsQuery, limit: int) -> Cliffs:
-        return self._open.cliffs(request, limit, request.selection())
+    def _labels(self, request: ClusteredFields) -> Int32:
+        return self._open.clusters(request).clusters.label + np.int32(1)
+
+    def _cliffs(self, request: CliffsQuery, limit: int, complete: bool) -> Cliffs:
+        return self._open.cliffs(request, limit, request.selection(), complete)
 
     def _pick(self, request: PickBody) -> DiverseSubset:
         return self._open.pick(request, request.count)
@@ -134,8 +137,11 @@ class StoredCollection(Collection):
         )
         return Hits(neighbors.ids, neighbors.similarity)
 
-    def _edges(self, min_similarity: float | None, start: int, stop: int | None) -> pa.Table:
-        return self._open.edges(min_similarity, start, stop)
+    def _edges(self, min_similarity: float | None, start: int, stop: int | None, complete: bool) -> pa.Table:
+        if not complete:
+            return self._open.edges(min_similarity, start, stop)
+        edges = self._open.complete_edges(min_similarity, start, stop)
+        return pa.table([edges.source, edges.target, edges.similarity], schema=EDGE_SCHEMA)
 
     def _range(self, columns: Sequence[str] | None, start: int, stop: int | None) -> pa.Table:
         return self._open.items(columns, start, stop)

@@ -180,6 +180,28 @@ def require_extra(extra: str, purpose: str) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def require_package(package: str, purpose: str) -> Iterator[None]:
+    """Raise `InvalidInput` if an import in the `with` block fails, because an optional package is not installed.
+
+    Args:
+        package: Name of the package, which no extra installs.
+        purpose: Subject and verb of the message, such as "graphs of igraph need".
+
+    Yields:
+        None.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise InvalidInput(
+            f"{purpose} the package {package}, which is not installed",
+            given=str(error.name),
+            expected=f"the package {package}",
+            hint=f"pip install {package}",
+        ) from error
+
+
 class Conflict(InvalidInput):
     """The request is well formed but does not fit this collection: wrong kind, no InChIKeys, another RDKit version."""
 

@@ -36,7 +36,13 @@ QUESTIONS = [
         {"/items", "/items/{id:item}"},
         {"item", "items", "table", "table_of", "column"},
     ),
-    Question({"edges"}, {"edges"}, {"export"}, {"/export"}, {"edges"}),
+    Question(
+        {"edges", "complete_edges"},
+        {"edges", "to_scipy", "to_networkx", "to_igraph"},
+        {"export"},
+        {"/export"},
+        {"edges"},
+    ),
     Question({"rejections"}, set(), {"info"}, {"/rejections"}, {"rejections"}),
     Question({"read", "structure"}, set(), set(), {"/structure"}, {"structure"}),
     Question({"neighbors"}, {"neighbors"}, {"neighbors"}, {"/items/{id}/neighbors"}, {"neighbors"}),
@@ -47,7 +53,7 @@ QUESTIONS = [
     Question({"cliffs"}, {"cliffs"}, {"cliffs"}, {"/cliffs"}, {"cliffs"}),
     Question(
         {"clusters"},
-        {"clusters", "cluster"},
+        {"clusters", "cluster", "labels"},
         {"cluster"},
         {"/clusters", "/clusters/{id}", "/items/{id}/cluster"},
         {"clusters", "cluster", "item_cluster"},

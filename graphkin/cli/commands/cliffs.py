@@ -75,8 +75,9 @@ def cliffs(
 ) -> None:
     """Write activity cliffs: similar items that differ in a property.
 
-    An activity cliff is a pair of stored neighbors, or with --complete of any items whose similarity is high enough.
-    The pairs with the largest difference come first. The columns are a, b, similarity, difference, sali, and for both items smiles (graphs: structure), names and the property.
+    An activity cliff is a pair of stored neighbors, or with --complete of any items that are similar enough. The pairs
+    with the largest difference come first. The columns are a, b, similarity, difference, sali, and for both items
+    smiles (graphs: structure), names and the property.
 
     Both items meet the conditions, which are those of `graphkin query`. Pairs with identical fingerprints are counted;
     `--min-similarity 1 --include-identical` writes only these pairs.

@@ -54,8 +54,10 @@ def export() -> None:
         ),
         (
             "Write every pair with similarity 0.5 or more, also those beyond the top-k limit",
-            "graphkin export edges --store s --collection m --format parquet --min-similarity 0.5 --complete "
-            "--output pairs.parquet",
+            (
+                "graphkin export edges --store s --collection m --format parquet --min-similarity 0.5 --complete "
+                "--output pairs.parquet"
+            ),
         ),
     ]
 )

@@ -73,8 +73,8 @@ def test_truncated_pairs_are_counted_and_warned_of(
     collection.cliffs("activity")
     counts = f"{pairs:,} pairs found, {stored:,} stored, {pairs - stored:,} truncated"
     assert stored < pairs
-    assert len(messages) == 2
-    assert all("these are stored pairs only" in text and counts in text and "top_k=0" in text for text in messages)
+    (message,) = messages
+    assert all(text in message for text in ("these are stored pairs only", counts, "complete=True", "top_k=0"))
     assert counts in repr(collection)
     assert counts in collection._repr_html_()
 
@@ -86,6 +86,21 @@ def test_warning_names_the_line_of_the_caller(truncated_store: Path) -> None:
         with pytest.warns(graphkin.TruncatedPairsWarning) as of_cliffs:
             collections["c"].cliffs("activity")
     assert [each.filename for each in (*of_edges, *of_cliffs)] == [__file__, __file__]
+
+
+def test_methods_of_the_graph_warn_and_complete_results_do_not(truncated_store: Path) -> None:
+    with graphkin.open(truncated_store) as collections:
+        for name in ("to_scipy", "to_networkx", "to_igraph"):
+            collection = collections["c"]
+            with pytest.warns(graphkin.TruncatedPairsWarning) as warned:
+                getattr(collection, name)()
+            assert [each.filename for each in warned] == [__file__]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            collection = collections["c"]
+            collection.edges(complete=True)
+            collection.cliffs("activity", complete=True)
+            collection.to_scipy(complete=True)
 
 
 def test_complete_collection_warns_of_nothing(folder: Path) -> None:
