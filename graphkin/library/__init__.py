@@ -33,9 +33,8 @@ def open(location: str | PathLike[str]) -> Collections:
         ```
     """
     from graphkin.library.stored import StoredCollections
-    from graphkin.store import open_store
 
-    return StoredCollections(open_store(str(location)))
+    return StoredCollections(str(location))
 
 
 def connect(url: str, key: str | None = None) -> Collections:

@@ -18,7 +18,7 @@ from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
 from graphkin.library.table import Table
-from graphkin.protocol.errors import TruncatedPairsWarning
+from graphkin.protocol.errors import Closed, TruncatedPairsWarning
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import (
     CliffsQuery,
@@ -44,6 +44,21 @@ class Hits(NamedTuple):
 
     ids: Int32
     similarity: Float32
+
+
+def closed_error(noun: str, name: str) -> Closed:
+    """Return the error of a method that is called after `close`.
+
+    Args:
+        noun: The closed object, such as "collection".
+        name: Its name or location.
+    """
+    return Closed(
+        f"the {noun} is closed",
+        given=name,
+        expected=f"an open {noun}",
+        hint="open it again with graphkin.open or graphkin.connect, and close it after the last call",
+    )
 
 
 class CollectionBase(ABC):
@@ -152,7 +167,7 @@ class CollectionBase(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release files or connections. Garbage collection releases them, too."""
+        """Release files or connections. Later calls raise `Closed`. Garbage collection releases them, too."""
 
     def __enter__(self) -> Self:
         return self

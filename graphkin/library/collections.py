@@ -59,7 +59,10 @@ class Collections(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release the files or connections of all collections. Garbage collection releases them, too."""
+        """Close all collections that were opened here. Later calls raise `Closed`.
+
+        Garbage collection releases files and connections, too.
+        """
 
     def __enter__(self) -> Self:
         return self

@@ -146,7 +146,7 @@ class Samples(Queries):
             return PositivesFeed(self._features(workers), sample, batch_size, seed)
 
     def _features(self, workers: int) -> "Corpus":
-        if self._corpus is None:
+        if self._corpus is None or self._corpus.identity != self.generation:
             from graphkin.trainer.feed.kinds import features
 
             self._corpus = features(self, workers)

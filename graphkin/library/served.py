@@ -1,7 +1,7 @@
 """Collections on a server, read over HTTP."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 from weakref import finalize
 
 import numpy as np
@@ -10,12 +10,13 @@ import pyarrow.compute as pc
 
 from graphkin.client import Collection as ClientCollection
 from graphkin.client import Graphkin
+from graphkin.client.address import without_credentials
 from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
 from graphkin.collection.structures import require_one_identifier, require_single_id
-from graphkin.library.base import Hits
+from graphkin.library.base import Hits, closed_error
 from graphkin.library.collection import Collection
 from graphkin.library.collections import Collections
 from graphkin.library.table import Table
@@ -40,21 +41,36 @@ if TYPE_CHECKING:
 
 
 class ServedCollections(Collections):
-    """The collections of a server. Closing them closes the connection."""
+    """The collections of a server. Closing them closes the connection, and so the collections."""
 
     def __init__(self, url: str, key: str | None = None) -> None:
+        self.url = without_credentials(url)
         self._server = Graphkin(url, key=key)
         self._closing = finalize(self, self._server.close)
         self._server.livez()  # fails if no server responds at the URL
 
+    @property
+    def server(self) -> Graphkin:
+        """The connection.
+
+        Raises:
+            Closed: If it is closed.
+        """
+        if not self._closing.alive:
+            raise closed_error("connection", self.url)
+        return self._server
+
     def collection(self, name: str, generation: str | None = None) -> "ServedCollection":
-        return ServedCollection(self, self._server.collection(name, generation))
+        return ServedCollection(self, self.server.collection(name, generation))
 
     def __iter__(self) -> Iterator[str]:
-        return iter([collection.name for collection in self._server.collections()])
+        return iter([collection.name for collection in self.server.collections()])
 
     def close(self) -> None:
         self._closing()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ServedCollections, (self.url,)  # not the key, which the environment has
 
 
 class ServedCollection(Collection):
@@ -63,7 +79,18 @@ class ServedCollection(Collection):
     def __init__(self, collections: ServedCollections, collection: ClientCollection) -> None:
         super().__init__(collection.name, collection.manifest)
         self._collections = collections  # keeps the connection from being garbage-collected
-        self._collection = collection
+        self._client = collection
+        self._is_closed = False
+
+    @property
+    def _collection(self) -> ClientCollection:
+        if self._is_closed:
+            raise closed_error("collection", self.name)
+        _ = self._collections.server  # raises an error if it is closed
+        return self._client
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ServedCollections.collection, (self._collections, self.name, self.generation)
 
     def positives(
         self,
@@ -174,7 +201,7 @@ class ServedCollection(Collection):
             )
 
     def close(self) -> None:
-        """Do nothing, because `ServedCollections` owns the connection and other collections share it."""
+        self._is_closed = True  # `ServedCollections` owns the connection, which other collections share
 
 
 def _to_hits(items: Sequence[SimilarItem]) -> Hits:

@@ -1,8 +1,8 @@
 """Collections of a store that this process reads: a folder, a Neo4j database or a Parquet export."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Unpack
-from weakref import finalize
+from typing import TYPE_CHECKING, Any, Unpack
+from weakref import WeakSet, finalize
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +12,11 @@ from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
-from graphkin.library.base import Hits
+from graphkin.library.base import Hits, closed_error
 from graphkin.library.collection import Collection
 from graphkin.library.collections import Collections
 from graphkin.library.table import Table
+from graphkin.protocol.errors import NotFound
 from graphkin.protocol.requests import (
     CliffsQuery,
     ClusteredFields,
@@ -28,32 +29,89 @@ from graphkin.protocol.requests import (
 )
 from graphkin.protocol.validation import parse_policy
 from graphkin.protocol.values import PolicyName
+from graphkin.runtime.files import absolute_location
 from graphkin.similarity.columns import numeric_property
 from graphkin.similarity.hits import Matches
+from graphkin.store import open_store
 from graphkin.store.base import Generation, Store
 from graphkin.store.records import EDGE_SCHEMA, Int32, Int64
 from graphkin.store.sampling.base import require_ids
 from graphkin.store.sampling.rows import positives_provenance, positives_rows, schema_metadata
 
 if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
     from graphkin.client.options import PolicyOptions
 
 
 class StoredCollections(Collections):
-    """The collections of a store. Closing them closes the store."""
+    """The collections of a store. Closing them closes the store and the collections that were opened from it.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._closing = finalize(self, store.close)
+    Args:
+        location: The folder or the URL of the store.
+        folder: The folder, if it is temporary. It is removed when these collections are closed, or garbage-collected
+            with all collections that were opened from them.
+    """
+
+    def __init__(self, location: str, folder: "TemporaryDirectory[str] | None" = None) -> None:
+        self.location = absolute_location(location)
+        self.is_temporary = folder is not None
+        self._store = open_store(location)
+        self._closing = finalize(self, _close_store, self._store, folder)
+        self._opened: WeakSet[StoredCollection] = WeakSet()
+
+    @property
+    def store(self) -> Store:
+        """The store.
+
+        Raises:
+            Closed: If the collections are closed.
+        """
+        if not self._closing.alive:
+            raise closed_error("store", self.location)
+        return self._store
 
     def collection(self, name: str, generation: str | None = None) -> "StoredCollection":
-        return StoredCollection(self, self._store.open(name, self._store.full_id(name, generation)))
+        collection = StoredCollection(self, self.store.open(name, self.store.full_id(name, generation)))
+        self._opened.add(collection)
+        return collection
 
     def __iter__(self) -> Iterator[str]:
-        return iter([collection.name for collection in self._store.collections()])
+        return iter([collection.name for collection in self.store.collections()])
 
     def close(self) -> None:
+        for collection in self._opened:
+            collection.close()
         self._closing()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _open_again, (self.location, self.is_temporary)
+
+
+def _close_store(store: Store, folder: "TemporaryDirectory[str] | None") -> None:
+    store.close()
+    if folder is not None:
+        folder.cleanup()
+
+
+def _open_again(location: str, is_temporary: bool) -> StoredCollections:
+    """Return the collections of a store that another object, possibly in another process, has opened.
+
+    Raises:
+        NotFound: If there is no such store any more.
+        GraphkinError: Any error of `open_store`.
+    """
+    try:
+        return StoredCollections(location)
+    except NotFound as error:
+        if not is_temporary:
+            raise
+        raise NotFound(
+            "the temporary store of this collection is gone",
+            given=location,
+            expected="a store that still exists",
+            hint="keep the collection that graphkin.ingest returned while others use it, or ingest with store=FOLDER",
+        ) from error
 
 
 class StoredCollection(Collection):
@@ -62,9 +120,23 @@ class StoredCollection(Collection):
     def __init__(self, collections: StoredCollections, generation: Generation) -> None:
         super().__init__(generation.collection, generation.manifest)
         self._collections = collections  # keeps the store from being garbage-collected
-        self._generation = generation
-        self._open = OpenCollection(generation)
-        self._closing = finalize(self, generation.close)
+        self._read(generation)
+
+    def _read(self, generation: Generation) -> None:
+        """Read this generation of the collection from now on."""
+        self.manifest = generation.manifest
+        self._latest = OpenCollection(generation)
+        # Other threads may still read an earlier generation. It is closed when the last of them has ended.
+        self._closing = finalize(self._latest, generation.close)
+
+    @property
+    def _open(self) -> OpenCollection:
+        if not self._closing.alive:
+            raise closed_error("collection", self.name)
+        return self._latest
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StoredCollections.collection, (self._collections, self.name, self.generation)
 
     @property
     def stored(self) -> Generation:
@@ -107,7 +179,7 @@ class StoredCollection(Collection):
         }
         ranges = {}
         if request.property is not None:
-            ranges = clusters.ranges(numeric_property(self._generation, request.property), 0, last)._asdict()
+            ranges = clusters.ranges(numeric_property(self._open.generation, request.property), 0, last)._asdict()
         return pa.table({name: pa.array(column, from_pandas=True) for name, column in {**columns, **ranges}.items()})
 
     def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32:

@@ -41,7 +41,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoredColle
     path.write_text("\n".join(lines))
     with open_store(folder / "store", create=True) as store:
         ingest(store, "molecules", [str(path)], resolve(threshold=0.95), IngestOptions(workers=2))
-    with StoredCollections(open_store(folder / "store")) as collections:
+    with StoredCollections(str(folder / "store")) as collections:
         yield collections.collection("molecules")
 
 
