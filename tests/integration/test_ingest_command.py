@@ -290,6 +290,20 @@ def test_standardized_duplicates_collapse(
     assert result["hits"][0]["similarity"] == 1.0
 
 
+def test_tautomers_collapse_and_are_found_by_each_other(
+    ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path
+) -> None:
+    forms = "Oc1ccccn1 enol\nO=c1cccc[nH]1 keto\nCCO ethanol\n" + "C" * 101 + " long\n"
+    counts = manifest(ingest(forms, "--standardize", "tautomer", "--max-rejected", 1, "--json"))["counts"]
+    assert counts == {"read": 4, "kept": 2, "duplicates": 1, "rejected": 1}
+    place = ("--store", tmp_path / "store", "--collection", "c")
+    for smiles in ("Oc1ccccn1", "O=c1cccc[nH]1"):
+        result = json.loads(graphkin("search", *place, smiles, "--json").out)
+        assert result["query"] == {"smiles": "O=c1cccc[nH]1", "id": 0}
+        assert result["hits"][0]["similarity"] == 1.0
+    assert "101 atoms, more than 100" in graphkin("info", *place, "--rejections").out
+
+
 def test_items_without_names_are_reported_with_a_candidate_column(ingest: Callable[..., Any]) -> None:
     outcome = ingest("smiles;Catalog Number;logP\nCCO;a1;1.5\nCCC;a2;2\n", name="m.csv")
     assert outcome.code == 0

@@ -135,7 +135,7 @@ def ingest() -> None:
     "--standardize",
     "standardise",
     metavar="STEP",
-    type=click.Choice(["largest_fragment", "uncharge"]),
+    type=click.Choice(["largest_fragment", "uncharge", "tautomer"]),
     multiple=True,
     panel="Recipe",
     help="Standardize every structure, also those of later searches. Repeat it for several steps, in their order.",

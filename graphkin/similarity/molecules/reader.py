@@ -7,7 +7,7 @@ from rdkit.Chem import Descriptors
 from rdkit.Chem.MolStandardize import rdMolStandardize
 
 from graphkin.similarity.describer import Rejected
-from graphkin.similarity.molecules import features, stereo
+from graphkin.similarity.molecules import features, stereo, tautomers
 from graphkin.similarity.molecules.messages import rdkit_messages, readable_messages
 from graphkin.similarity.molecules.recipe import MoleculeRecipe, Step
 from graphkin.similarity.molecules.structure_text import Notation, StructureText, UnreadableStructure
@@ -80,7 +80,7 @@ class MoleculeReader:
             if structure.grouped_atom_count != stereo.count_grouped_atoms(molecule):
                 raise Rejected("a stereo group names an atom that is no stereocenter")
         molecule = _standardize(molecule, self._recipe.standardise)
-        return molecule if self._keeps_fingerprint(structure) else _reread(molecule)
+        return molecule if self._keeps_fingerprint(structure) else stereo.reread(molecule)
 
     def _keeps_fingerprint(self, structure: StructureText) -> bool:
         """Return whether the parsed molecule surely has the fingerprint of its canonical SMILES.
@@ -130,28 +130,11 @@ def _standardize(molecule: Chem.Mol, steps: tuple[Step, ...]) -> Chem.Mol:
                 molecule = rdMolStandardize.LargestFragmentChooser().choose(molecule)
             case "uncharge":
                 molecule = rdMolStandardize.Uncharger().uncharge(molecule)
+            case "tautomer":
+                molecule = tautomers.canonical_tautomer(molecule)
     if steps:
         Chem.GetSymmSSSR(molecule)
     return molecule
-
-
-def _reread(molecule: Chem.Mol) -> Chem.Mol:
-    """Return the molecule that RDKit parses from the canonical SMILES of `molecule`.
-
-    The canonical SMILES identifies the item. Columns computed from the result depend only on the SMILES.
-
-    Raises:
-        Rejected: The SMILES does not represent the molecule, or RDKit cannot read it.
-    """
-    smiles = stereo.canonical_text(molecule)
-    if "~" in smiles:
-        raise Rejected(f"a bond is of a type that SMILES cannot write: {smiles}")
-    parsed = Chem.MolFromSmiles(smiles)
-    if parsed is None:
-        raise Rejected(f"RDKit cannot read the SMILES it writes for this: {smiles}")
-    if parsed.GetStereoGroups() and not stereo.is_equivalent(molecule, parsed):
-        raise Rejected(f"RDKit reads another molecule from the CXSMILES that it writes for this: {smiles}")
-    return parsed
 
 
 def _inchikey(molecule: Chem.Mol) -> str | None:

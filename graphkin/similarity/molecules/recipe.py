@@ -9,7 +9,7 @@ from graphkin.similarity.packed import MAX_BITS, word_count
 from graphkin.similarity.recipe import Recipe, override_preset, validate_recipe
 
 FingerprintName = Literal["morgan", "rdkit", "maccs", "atompair", "torsion", "given"]
-Step = Literal["largest_fragment", "uncharge"]
+Step = Literal["largest_fragment", "uncharge", "tautomer"]
 
 GIVEN: Literal["given"] = "given"
 """Name of precomputed fingerprints, which come with the records."""

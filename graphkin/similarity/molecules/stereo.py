@@ -100,6 +100,25 @@ def is_equivalent(molecule: Chem.Mol, other: Chem.Mol) -> bool:
     return _mixtures(molecule) == _mixtures(other) and canonical_text(molecule) == canonical_text(other)
 
 
+def reread(molecule: Chem.Mol) -> Chem.Mol:
+    """Return the molecule that RDKit parses from the canonical SMILES of `molecule`.
+
+    The canonical SMILES identifies the item. Columns computed from the result depend only on the SMILES.
+
+    Raises:
+        Rejected: The SMILES does not represent the molecule, or RDKit cannot read it.
+    """
+    smiles = canonical_text(molecule)
+    if "~" in smiles:
+        raise Rejected(f"a bond is of a type that SMILES cannot write: {smiles}")
+    parsed = Chem.MolFromSmiles(smiles)
+    if parsed is None:
+        raise Rejected(f"RDKit cannot read the SMILES it writes for this: {smiles}")
+    if parsed.GetStereoGroups() and not is_equivalent(molecule, parsed):
+        raise Rejected(f"RDKit reads another molecule from the CXSMILES that it writes for this: {smiles}")
+    return parsed
+
+
 def _mixtures(molecule: Chem.Mol) -> frozenset[frozenset[str]]:
     """Return the mixtures that the molecule can stand for, each as the set of canonical SMILES of its isomers.
 

@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -98,3 +99,18 @@ def test_slow_structure_is_refused(fork_server: ForkServer, read_text: Callable[
         return await read_text(reader, "OCC")
 
     assert run_session(fork_server, session) == "CCO"
+
+
+def test_enumeration_of_tautomers_stops_at_the_time_limit(fork_server: ForkServer, tmp_path: Path) -> None:
+    guanines = "Nc1nc2c(ncn2C)c(=O)[nH]1." * 8 + "C"  # RDKit lists their tautomers in ten seconds
+    recipe = resolve(standardise=["tautomer"]).model_dump(mode="json")
+
+    async def session(reader: StructureReader, _: int) -> Any:
+        with open_store(tmp_path / "store", create=True) as store:
+            replace(MOLECULES, recipe=recipe).publish(store, "c")
+            with store.open("c") as generation:
+                with pytest.raises(InvalidInput, match="reading it takes more than"):
+                    await reader.read(generation, smiles=guanines)
+                return (await reader.read(generation, smiles="Oc1ccccn1")).text
+
+    assert run_session(fork_server, session) == "O=c1cccc[nH]1"

@@ -33,6 +33,7 @@ def _lines(first: str) -> Iterator[tuple[str, str]]:
 
 
 SMILES = [(given.strip("`"), becomes) for given, becomes in _lines("input")]
+TAUTOMERS = [(given.strip("`"), becomes) for given, becomes in _lines("tautomer")]
 DRAWINGS = dict(_lines("molfile"))
 
 
@@ -87,8 +88,8 @@ BLOCKS = {
 }
 
 
-def _outcome(text: str, writing: Any) -> str:
-    reader = MoleculeReader(resolve())
+def _outcome(text: str, writing: Any, *steps: str) -> str:
+    reader = MoleculeReader(resolve(standardise=steps))
     try:
         return f"`{reader.describe(reader.read(text, writing)).smiles}`"
     except Rejected as reason:
@@ -110,9 +111,15 @@ def test_queries_are_read_as_the_page_says(given: str, becomes: str) -> None:
         assert f"`{read_molecule(resolve(), given, 'smiles').text}`" == becomes
 
 
+@pytest.mark.parametrize(("given", "becomes"), TAUTOMERS)
+def test_tautomers_are_read_as_the_page_says(given: str, becomes: str) -> None:
+    assert _outcome(given, "smiles", "tautomer") == becomes
+
+
 def test_each_drawing_on_the_page_is_tested() -> None:
     assert DRAWINGS.keys() == BLOCKS.keys()
     assert len(SMILES) > 40
+    assert len(TAUTOMERS) == 8
 
 
 @pytest.mark.parametrize(("drawn", "block"), [(drawn, block) for drawn, blocks in BLOCKS.items() for block in blocks])
