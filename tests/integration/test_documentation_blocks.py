@@ -62,6 +62,7 @@ PAGES = [
     Page("docs/how-to/larger-than-memory.md", ("part_files",)),
     Page("docs/how-to/nodes.md", long=True),
     Page("docs/how-to/parquet-export.md"),
+    Page("docs/how-to/scikit-learn.md"),
     Page("docs/how-to/search-a-list.md"),
     Page("docs/how-to/serve-with-keys.md"),
     Page("docs/how-to/share-weights.md", ("checkpoint", "labeled_molecules", "pretrain_gnns_file")),
