@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from graphkin.protocol.generations import short_id as short_id
+
 if TYPE_CHECKING:
     from graphkin.ingest.progress import Progress
     from graphkin.protocol.manifest import Counts, Manifest
 
 _VERBOSITY = "graphkin.verbosity"
-_SHORT_ID = 12  # characters of an id in text
 
 
 def set_verbosity(context: click.Context, verbosity: str) -> None:
@@ -101,11 +102,6 @@ def print_table(columns: Mapping[str, str], rows: Iterable[Sequence[object]]) ->
     for row in cells:
         table.add_row(*row)
     Console().print(table)
-
-
-def short_id(id: str) -> str:
-    """Return the beginning of an id, which commands accept in place of the id."""
-    return id[:_SHORT_ID]
 
 
 @contextmanager

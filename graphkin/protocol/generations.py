@@ -7,6 +7,13 @@ from graphkin.protocol.errors import InvalidInput
 LENGTH = 64
 """Number of characters of a full id."""
 
+_SHORT = 12  # characters of an id in text
+
+
+def short_id(id: str) -> str:
+    """Return the beginning of an id, which commands and functions accept in place of the id."""
+    return id[:_SHORT]
+
 
 def expand_id(id_prefix: str, generations: Sequence[str]) -> str:
     """Return the full id that starts with `id_prefix`.

@@ -1,6 +1,5 @@
 """`graphkin info`: show collections, their generations and their provenance."""
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from graphkin.protocol.errors import Damage
-    from graphkin.protocol.manifest import Counts, DifferingValues, Manifest
-    from graphkin.store.base import Collection, Generation, Store
+    from graphkin.protocol.manifest import DifferingValues, Manifest
+    from graphkin.store.base import Generation, Store
     from graphkin.store.reruns import RerunRecord
 
 
@@ -47,6 +46,7 @@ def info(
     as_json: bool,
 ) -> None:
     """Show collections, their generations, their origin and damaged files."""
+    from graphkin.ingest.info import CollectionInfo
     from graphkin.store import open_store
 
     if not collection and (rejections or differing or generation):
@@ -63,10 +63,11 @@ def info(
             manifest = store.manifest(collection, store.full_id(collection, generation))
             _show_differing(manifest, store.rerun(collection, manifest.generation), as_json)
         else:
-            id = store.full_id(collection, generation)
-            manifest, damage = store.manifest(collection, id), store.damage(collection, id)
-            rerun_record = store.rerun(collection, manifest.generation)
-            _show_generation(store.collection(collection), manifest, rerun_record, damage, as_json)
+            facts = CollectionInfo.from_store(store, collection, generation)
+            if as_json:
+                print_json(facts.to_dict())
+            else:
+                click.echo(str(facts))
 
 
 def _show_collections(store: "Store", as_json: bool) -> None:
@@ -123,48 +124,6 @@ def _show_damage(damaged: dict[str, str] | None) -> None:
         click.echo(f"  DAMAGED: {damaged['file']}: {damaged['problem']}")
 
 
-def _show_generation(
-    collection: "Collection",
-    manifest: "Manifest",
-    rerun_record: "RerunRecord | None",
-    damage: "Damage | None",
-    as_json: bool,
-) -> None:
-    if as_json:
-        rerun = rerun_record and rerun_record.rerun.model_dump(mode="json")
-        fields = {"manifest": manifest.model_dump(mode="json"), "rerun": rerun, "damaged": _damage_fields(damage)}
-        print_json({"name": collection.name, "generations": list(collection.generations), **fields})
-        return
-    from graphkin.ingest.notes import column_notes, differing_notes
-
-    click.echo(
-        f"{collection.name} ({collection.kind}), generation {short_id(manifest.generation)}, "
-        f"published {manifest.published_at}"
-    )
-    _show_damage(_damage_fields(damage))
-    click.echo(f"  {_count_text(manifest.counts)}")
-    click.echo(f"  {manifest.edges:,} edges with similarity ≥ {manifest.threshold:g} ({manifest.pairs_text})")
-    if manifest.stability is not None:
-        click.echo(f"  {manifest.stability.text}")
-    click.echo(f"  recipe {json.dumps(manifest.recipe)}")
-    click.echo(f"  versions {json.dumps(manifest.versions)}")
-    for text in column_notes(manifest):
-        click.echo(f"  {text}")
-    for source in manifest.inputs:
-        click.echo(f"  input {source.name}, {source.bytes:,} bytes, SHA-256 {source.sha256}")
-    for removal in manifest.removed:
-        click.echo(f"  removed {removal.items:,} items by {removal.by}: {removal.name}, SHA-256 {removal.sha256}")
-    if rerun_record is not None:
-        names = ", ".join(source.name for source in rerun_record.rerun.inputs)
-        click.echo(
-            f"  unchanged by the run of {rerun_record.rerun.ran_at} ({names}): {_count_text(rerun_record.rerun.counts)}"
-        )
-        for text in differing_notes(rerun_record.rerun.differing):
-            click.echo(f"    {text}")
-    for id in collection.generations:
-        click.echo(f"  generation {short_id(id)}{' (current)' if id == collection.current else ''}")
-
-
 def _show_differing(manifest: "Manifest", rerun_record: "RerunRecord | None", as_json: bool) -> None:
     if as_json:
         rerun = rerun_record and rerun_record.rerun.model_dump(mode="json")
@@ -185,13 +144,6 @@ def _show_values(differing: "DifferingValues") -> None:
     for value in differing.first:
         kept_value = "no value" if value.kept is None else value.kept
         click.echo(f"{value.structure or '-'}\t{value.property}\tkept {kept_value}\tnot kept {value.value}")
-
-
-def _count_text(counts: "Counts") -> str:
-    return (
-        f"{counts.read:,} records read, {counts.kept:,} kept, {counts.duplicates:,} duplicates, "
-        f"{counts.rejected:,} rejected"
-    )
 
 
 def _show_rejections(reader: "Generation", rerun_record: "RerunRecord | None", as_json: bool) -> None:
