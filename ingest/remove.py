@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.ingest.base import require_changeable, truncated_counts
-from graphkin.ingest.item_list import ListedItems, resolve_list
+from graphkin.ingest.item_list import ItemList, ListedItems, resolve_list
 from graphkin.ingest.items import RemainingItems
 from graphkin.ingest.notes import change_notes, report_notes
 from graphkin.ingest.progress import Clock, Progress, report_compilation
@@ -47,26 +47,26 @@ class RemovalResult:
 def remove(
     store: Store,
     collection: str,
-    file: str,
-    by: ListedBy,
+    items: ItemList,
+    by: ListedBy = "name",
     workers: int = 1,
     progress: Progress | None = None,
 ) -> RemovalResult:
-    """Publish a new generation without the items that a file lists.
+    """Publish a new generation without the items of a list.
 
     Args:
         store: The store.
         collection: Name of the collection.
-        file: Path of the list (`resolve_list`), or "-" for standard input.
-        by: Whether the list holds names or SMILES.
+        items: The list (`resolve_list`).
+        by: Whether a list of texts holds names or SMILES.
         workers: Number of threads for the join.
         progress: Receives progress reports.
 
     Raises:
-        NotFound: The collection does not exist.
+        NotFound: The collection, or an item with one of the ids, does not exist.
         InvalidInput: No item would be left, or the list cannot be read.
-        Conflict: The candidates of the collection follow the window rule, its items are nodes, or other library
-            versions described its items.
+        Conflict: The candidates of the collection follow the window rule, its items are nodes, other library versions
+            described its items, or the ids belong to another generation.
         StoreError, StoreBusy: As `Store.draft` and `Draft.publish` raise them. Nothing is published then.
     """
     clock = Clock(progress or Progress())
@@ -76,7 +76,7 @@ def remove(
         recipe = kind.recipe(base.manifest.recipe)
         require_changeable(base, kind, recipe)
         with clock.stage("list"):
-            selection = resolve_list(file, by, base, kind, recipe)
+            selection = resolve_list(items, by, base, kind, recipe)
         if not len(selection.ids):
             return RemovalResult(base.manifest, 0, selection.missing)
         remaining_ids = _remaining_ids(base.size, selection)
@@ -86,10 +86,10 @@ def remove(
             all_descriptors = kind.load_descriptors(base, recipe, kind.digests(base, recipe))
             remaining = all_descriptors.take(remaining_ids)
         with clock.stage("items"):
-            items = RemainingItems.from_generation(base, remaining_ids, kind.computed_columns)
+            remaining_items = RemainingItems.from_generation(base, remaining_ids, kind.computed_columns)
             for rejections in base.rejections():
                 draft.append_rejections(rejections)
-            write_items(items.batches(), remaining.words, draft)
+            write_items(remaining_items.batches(), remaining.words, draft)
         with clock.stage("index"):
             draft.write_index(remaining.index())
         remaining_graph = RemainingGraph(base.graph(), truncated_counts(base), remaining_ids, recipe.top_k)
@@ -100,8 +100,8 @@ def remove(
         with clock.stage("write"):
             tally = Tally(len(remaining), recipe.threshold)
             write_edges(chain(csr.edge_blocks(remaining_graph.graph, np.float32(0)), [added]), dropped, tally, draft)
-        removal = Removal(**selection.source.model_dump(), by=by, items=len(selection.ids))
-        provenance = removal_provenance(base.manifest, recipe, removal, items, tally, dropped, clock)
+        removal = Removal(**selection.source.model_dump(), by=selection.by, items=len(selection.ids))
+        provenance = removal_provenance(base.manifest, recipe, removal, remaining_items, tally, dropped, clock)
         manifest = make_report(draft.publish(provenance), provenance)
         report_notes(clock.progress, change_notes(base.manifest, provenance))
         return RemovalResult(manifest, len(selection.ids), selection.missing)
@@ -115,6 +115,6 @@ def _remaining_ids(items: int, selection: ListedItems) -> Int32:
             "no item would be left in the collection",
             given=f"a list of all {items:,} items",
             expected="a list that leaves at least one item",
-            hint="list fewer items; `graphkin delete` deletes a whole generation",
+            hint="list fewer items; `graphkin delete` (in Python Collections.delete) deletes a whole collection",
         )
     return remaining

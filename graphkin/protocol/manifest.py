@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from graphkin.protocol.errors import StoreFormat
 from graphkin.protocol.frozen import Frozen
-from graphkin.protocol.values import Kind, ListedBy
+from graphkin.protocol.values import Kind, RemovedBy
 
 
 class Input(Frozen):
@@ -26,7 +26,7 @@ class Removal(Input):
     `by` is the kind of identifier in the list. `items` is the number of removed items.
     """
 
-    by: ListedBy
+    by: RemovedBy
     items: int
 
 

@@ -6,6 +6,7 @@ Kind: TypeAlias = str
 """Kind of items: molecule, graph, node, fingerprint, vector, or a kind that an installed package adds."""
 
 ListedBy = Literal["name", "smiles"]
+RemovedBy = Literal["name", "smiles", "id"]
 """The identifier by which a list of items to remove names them."""
 
 PolicyName = Literal["first_order", "random_walk", "second_order"]

@@ -2480,7 +2480,7 @@ export interface components {
              * @example name
              * @enum {string}
              */
-            by: "name" | "smiles";
+            by: "name" | "smiles" | "id";
             /**
              * Items
              * @description Number of removed items.
