@@ -1,24 +1,15 @@
 """Task `export`: write a generation, or a selection of it, as a file."""
 
 from collections.abc import Generator
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from graphkin.api.work.queries import unpack_query
-from graphkin.export import (
-    EdgeFormat,
-    FingerprintFormat,
-    ItemFormat,
-    LinkFormat,
-    export_edges,
-    export_fingerprints,
-    export_items,
-    export_links,
-)
+from graphkin.collection.exporting import export as export_generation
 from graphkin.export.table import Comparison
 from graphkin.protocol.values import Exported
-from graphkin.similarity.kinds import kind_of, recipe_of
+from graphkin.similarity.kinds import kind_of
 from graphkin.store import open_cached
 from graphkin.store.base import Generation
 from graphkin.store.records import Float32, Int32
@@ -58,18 +49,17 @@ def export(
     source = open_cached(store, collection, generation)
     comparison = None if compared_with is None else _comparison(source, compared_with)
     selection = None if ids is None else np.array(ids, np.int32)
-    match what:
-        case "items":
-            yield from export_items(source, cast(ItemFormat, format), selection, comparison, columns, start, stop)
-        case "edges":
-            yield from export_edges(
-                source, cast(EdgeFormat, format), min_similarity, selection, comparison, start, stop
-            )
-        case "links":
-            yield from export_links(source, cast(LinkFormat, format), selection, start, stop)
-        case "fingerprints":
-            type = kind_of(source).fingerprint(recipe_of(source))
-            yield from export_fingerprints(source, cast(FingerprintFormat, format), type, selection, start, stop)
+    yield from export_generation(
+        source,
+        what,
+        format,
+        columns=columns,
+        min_similarity=min_similarity,
+        ids=selection,
+        comparison=comparison,
+        start=start,
+        stop=stop,
+    )
 
 
 def _comparison(generation: Generation, packed_query: dict[str, Any]) -> Comparison:

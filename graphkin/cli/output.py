@@ -113,16 +113,13 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     Raises:
         InvalidInput: If the file cannot be written.
     """
-    from graphkin.runtime.files import atomic_path
+    from graphkin.export.files import atomic_file as open_file
 
     if str(path) == "-":
         yield sys.stdout.buffer
         return
-    try:
-        with atomic_path(path) as temporary, temporary.open("wb") as file:
-            yield file
-    except OSError as error:
-        raise _unwritable("file", path, error) from error
+    with open_file(path) as file:
+        yield file
 
 
 @contextmanager
@@ -132,6 +129,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     Raises:
         InvalidInput: If `path` is a folder that is not empty, or cannot be written.
     """
+    from graphkin.export.files import unwritable
     from graphkin.protocol.errors import InvalidInput
     from graphkin.runtime.files import atomic_path
 
@@ -148,19 +146,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
             temporary.mkdir()
             yield temporary
     except OSError as error:
-        raise _unwritable("folder", path, error) from error
-
-
-def _unwritable(noun: str, path: Path, error: OSError) -> Exception:
-    """Return the error for a target that cannot be written. `noun` is "file" or "folder"."""
-    from graphkin.protocol.errors import InvalidInput
-
-    return InvalidInput(
-        f"cannot write the {noun}: {error.strerror or error}",
-        given=str(path),
-        expected="a path in an existing folder that you may write",
-        hint="name another path in --output",
-    )
+        raise unwritable("folder", path, error) from error
 
 
 def count_text(count: int, noun: str) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graphkin.protocol.errors import Deleted
+from graphkin.protocol.errors import Deleted, NotFound
+from graphkin.protocol.generations import expand_id
 from graphkin.store.base import Collection, Store
 from graphkin.store.keys import Keys
 from graphkin.store.transfer import Stage, copy_generation, no_progress
@@ -81,6 +82,37 @@ def _copy(source: Store, target: Store, collection: str, generation: str, stage:
     record = source.rerun(collection, generation)
     if record is not None:
         target.keep_rerun(collection, generation, record.rerun, record.rejections.to_batches())
+
+
+def delete(store: Store, collection: str, generation: str | None = None) -> None:
+    """Delete one generation of a collection, by default all of them, and so the collection.
+
+    Args:
+        store: The store.
+        collection: Name of the collection.
+        generation: Id of the generation, or a prefix of the id.
+
+    Raises:
+        NotFound: There is no such collection or generation. The error lists the generations.
+        Deleted: The generation was deleted before.
+        InvalidInput: Several ids begin with the prefix.
+        StoreBusy: The store deletes under the writer lock, and a writer holds it.
+    """
+    if generation is None:
+        entry = store.collection(collection)
+        for id in sorted(entry.generations, key=lambda each: each == entry.current):  # the current one last
+            store.delete(collection, id)
+        return
+    entries = {entry.name: entry for entry in store.collections()}
+    known = entries[collection].generations if collection in entries else ()
+    try:
+        store.delete(collection, expand_id(generation, known))
+    except Deleted:
+        raise
+    except NotFound as error:
+        expected = f"one of {', '.join(store.collection(collection).generations)}"
+        hint = "choose one of the accepted generations"
+        raise NotFound(error.detail, given=generation, expected=expected, hint=hint) from None
 
 
 def prune(store: Store, keep: int, collection: str | None = None) -> list[tuple[str, str]]:

@@ -39,20 +39,13 @@ def delete(store_location: str, collection: str, generation: str, yes: bool, as_
     If ID is only the beginning of an id, the command asks on a terminal. Without a terminal, use the whole id or --yes.
     `graphkin info --json` shows whole ids.
     """
-    from graphkin.protocol.errors import Deleted, NotFound
     from graphkin.store import open_store
+    from graphkin.store.backup import delete as run
 
     with open_store(store_location) as store:
         entry = next((each for each in store.collections() if each.name == collection), None)
         id = _confirm_id(store, entry, generation, yes) if entry is not None else generation
-        try:
-            store.delete(collection, id)
-        except Deleted:
-            raise
-        except NotFound as error:
-            expected = f"one of {', '.join(store.collection(collection).generations)}"
-            hint = f"`graphkin info --collection {collection}` lists the generations"
-            raise NotFound(error.detail, given=generation, expected=expected, hint=hint) from None
+        run(store, collection, id)
         current = next((each.current for each in store.collections() if each.name == collection), None)
     if as_json:
         print_json({"collection": collection, "generation": id, "current": current})

@@ -5,7 +5,7 @@ import shlex
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,10 @@ from graphkin.cli import options
 from graphkin.cli.help import group, option
 from graphkin.cli.options import Command
 from graphkin.protocol.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from graphkin.protocol.manifest import Manifest
+    from graphkin.protocol.values import Exported
 
 
 def _id_range(command: Command) -> Command:
@@ -29,6 +33,27 @@ def _format(*formats: str) -> Any:
 
 
 _output = options.output_file("File to write, or - for standard output.")
+
+
+def _write(
+    store_location: str,
+    collection: str,
+    generation: str | None,
+    output: Path,
+    content: "Exported",
+    format: str,
+    **selection: Any,
+) -> "Manifest":
+    """Write an export to a file, and return the manifest of the generation."""
+    from graphkin.cli.output import atomic_file
+    from graphkin.collection.exporting import export as export_generation
+    from graphkin.store import open_generation
+
+    with open_generation(store_location, collection, generation) as reader:
+        blocks = export_generation(reader, content, format, **selection)
+        with atomic_file(output) as file:
+            file.writelines(blocks)
+        return reader.manifest
 
 
 @group(
@@ -131,14 +156,7 @@ def links(
     Only collections of nodes have links: the edges of the graph that was ingested. --start and --stop select links by
     the lower id.
     """
-    from graphkin.cli.output import atomic_file
-    from graphkin.export import export_links
-    from graphkin.store import open_generation
-
-    with open_generation(store_location, collection, generation) as reader:
-        blocks = export_links(reader, format, start=start, stop=stop)
-        with atomic_file(output) as file:
-            file.writelines(blocks)
+    _write(store_location, collection, generation, output, "links", format, start=start, stop=stop)
 
 
 @export.command(
@@ -169,14 +187,8 @@ def items(
     stop: int | None,
 ) -> None:
     """Write the items of a collection to a file."""
-    from graphkin.cli.output import atomic_file
-    from graphkin.export import export_items
-    from graphkin.store import open_generation
-
-    with open_generation(store_location, collection, generation) as reader:
-        blocks = export_items(reader, format, columns=columns or None, start=start, stop=stop)
-        with atomic_file(output) as file:
-            file.writelines(blocks)
+    place = (store_location, collection, generation)
+    _write(*place, output, "items", format, columns=columns or None, start=start, stop=stop)
 
 
 @export.command(
@@ -206,16 +218,7 @@ def fingerprints(
     of the item, or its SMILES, or its id. npy is an array of bytes with one row per item. In both formats byte 0 and
     the least significant bit of each byte come first.
     """
-    from graphkin.cli.output import atomic_file
-    from graphkin.export import export_fingerprints
-    from graphkin.similarity.kinds import kind_of, recipe_of
-    from graphkin.store import open_generation
-
-    with open_generation(store_location, collection, generation) as reader:
-        type = kind_of(reader).fingerprint(recipe_of(reader))
-        blocks = export_fingerprints(reader, format, type, start=start, stop=stop)
-        with atomic_file(output) as file:
-            file.writelines(blocks)
+    _write(store_location, collection, generation, output, "fingerprints", format, start=start, stop=stop)
 
 
 @export.command(
