@@ -141,7 +141,7 @@ class StoredCollection(Collection):
     @property
     def stored(self) -> Generation:
         """The generation as the store holds it."""
-        return self._generation
+        return self._open.generation
 
     def positives(
         self,
