@@ -37,6 +37,7 @@ _COMMANDS = {
     "weights": ("Train", "weights"),
     "serve": ("Serve", "serve"),
     "keys": ("Serve", "keys"),
+    "mcp": ("Serve", "mcp"),
     "verify": ("Maintain", "check"),
     "doctor": ("Maintain", "doctor"),
     "compact": ("Maintain", "compact"),

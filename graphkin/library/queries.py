@@ -231,6 +231,28 @@ class Queries(CollectionBase):
             conditions = QueryBody.model_validate_json(json.dumps(body))
         return self._hits_table(self._neighbors(self._item_id(id, smiles, name), min_similarity, conditions, limit))
 
+    def item(self, id: int | None = None, *, smiles: str | None = None, name: str | None = None) -> Table:
+        """Return one item. Pass exactly one of `id`, `smiles` and `name`.
+
+        Args:
+            id: Id of the item.
+            smiles: Structure of the item.
+            name: Name of the item.
+
+        Returns:
+            The table of `items`, with one row.
+
+        Raises:
+            NotFound: If there is no such item.
+            InvalidInput: If several items share the name. The error lists their ids.
+
+        Example:
+            ```python
+            mine.item(name="aspirin")
+            ```
+        """
+        return self.items(ids=[self._item_id(id, smiles, name)])
+
     def items(
         self,
         *,

@@ -52,6 +52,7 @@ class Page:
 PAGES = [
     Page("README.md", ("nci",), {"make demo": "graphkin demo --once --port 0", "make test": "true"}),
     Page("docs/concepts/exact-and-top-k.md"),
+    Page("docs/how-to/agents.md"),
     Page("docs/how-to/append-and-remove.md"),
     Page("docs/how-to/backup-and-restore.md"),
     Page("docs/how-to/cluster.md"),

@@ -31,7 +31,7 @@ class Question:
 QUESTIONS = [
     Question(
         {"items", "items_of", "item_id", "item_ids"},
-        {"items", "column"},
+        {"item", "items", "column"},
         {"export"},
         {"/items", "/items/{id:item}"},
         {"item", "items", "table", "table_of", "column"},
@@ -104,7 +104,7 @@ OTHERS = {
     "library": {"close", "to_pyg"},
     "commands": {
         *("ingest", "append", "remove", "compact", "delete", "prune"),
-        *("load", "backup", "restore", "recall", "verify", "doctor", "serve", "keys", "demo"),
+        *("load", "backup", "restore", "recall", "verify", "doctor", "serve", "keys", "mcp", "demo"),
         *("pretrain", "finetune", "predict", "embed", "weights"),
     },
     "routes": {
