@@ -16,6 +16,7 @@ Mark = Literal["shared", "differences", "nothing"]
 By = Literal["sali", "difference"]
 Picking = Literal["maxmin", "sphere"]
 ClusterMethod = Literal["butina", "scaffold", "single"]
+SplitMethod = Literal["components", "min-discard"]
 
 Access = Literal["read", "sample", "export", "admin"]
 """Permission of an API key.
