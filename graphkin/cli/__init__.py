@@ -26,6 +26,8 @@ _COMMANDS = {
     "map": ("Analyze", "map"),
     "pick": ("Analyze", "pick"),
     "cliffs": ("Analyze", "cliffs"),
+    "split": ("Analyze", "splits"),
+    "leaks": ("Analyze", "splits"),
     "recall": ("Analyze", "check"),
     "export": ("Export", "export"),
     "epochs": ("Export", "epochs"),
@@ -72,7 +74,8 @@ Output:
 
 Exit codes:
   0    success
-  1    verify or doctor found a problem, or graphkin itself failed
+  1    verify or doctor found a problem, leaks found a similar pair,
+       or graphkin itself failed
   2    the command line or the input is invalid
   3    the store, collection, generation or item does not exist
   4    the store is busy, full, not writable, damaged or of a newer version,

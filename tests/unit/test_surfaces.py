@@ -105,6 +105,7 @@ OTHERS = {
     "commands": {
         *("ingest", "append", "remove", "compact", "delete", "prune"),
         *("load", "backup", "restore", "recall", "verify", "doctor", "serve", "keys", "mcp", "demo"),
+        *("split", "leaks"),
         *("pretrain", "finetune", "predict", "embed", "weights"),
     },
     "routes": {
