@@ -12,14 +12,15 @@ from typing import Any
 
 
 class _Popen(popen_forkserver.Popen):
-    """Starts a process like the base class, but does not send it the location of the main module.
+    """Starts a process like the base class, but does not send it the location of the main module or the start method.
 
-    `multiprocessing` has no option for this, so `_launch` repeats the code of the base class.
+    `multiprocessing` has no option for this, so `_launch` repeats the code of the base class. The start method of this
+    process may be one of another library that the new process does not know, such as "loky" in a worker of joblib.
     """
 
     def _launch(self, child: Any) -> None:
-        main = {"init_main_from_name", "init_main_from_path"}
-        preparation = {key: value for key, value in spawn.get_preparation_data(child.name).items() if key not in main}
+        unsent = {"init_main_from_name", "init_main_from_path", "start_method"}
+        preparation = {key: value for key, value in spawn.get_preparation_data(child.name).items() if key not in unsent}
         message = io.BytesIO()
         context.set_spawning_popen(self)
         try:

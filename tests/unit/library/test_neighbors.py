@@ -1,8 +1,11 @@
 """`GraphkinNeighbors` equals scikit-learn's brute-force search by the Jaccard distance."""
 
 import pickle
+import sys
+from importlib import import_module
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -156,6 +159,13 @@ def test_grid_search_over_smiles(nci_smiles: list[str]) -> None:
     assert search.fit(smiles, target).best_score_ > 0
 
 
+def test_workers_of_joblib_read_molecules_in_worker_processes() -> None:
+    smiles = ["C" * (1 + number % 40) + "O" for number in range(4500)]
+    fit = joblib.delayed(GraphkinNeighbors(1, threads=1).fit)
+    fitted = joblib.Parallel(n_jobs=2)([fit(smiles)])
+    assert [estimator.n_samples_fit_ for estimator in fitted] == [4500]
+
+
 def test_transform_has_the_conventions_of_scikit_learn(fitted: np.ndarray, queries: np.ndarray) -> None:
     estimator = GraphkinNeighbors(4).fit(fitted)
     distances = estimator.transform(queries)
@@ -227,3 +237,12 @@ def test_invalid_queries_are_refused(fitted: np.ndarray, queries: np.ndarray) ->
         estimator.kneighbors(random_bits(3, 200, 0.2, 0))
     with pytest.raises(InvalidInput, match="number of threads"):
         GraphkinNeighbors(3, threads=0).fit(fitted).kneighbors(queries)
+
+
+@pytest.mark.parametrize("module", ["graphkin.neighbors"])
+def test_import_without_scikit_learn_names_the_extra(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, "sklearn.base", None)
+    with pytest.raises(InvalidInput, match="not installed") as refused:
+        import_module(module)
+    assert "sklearn" in str(refused.value.hint)
