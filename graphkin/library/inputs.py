@@ -29,7 +29,7 @@ from graphkin.similarity.fingerprints.describer import BitsDescriber
 from graphkin.similarity.fingerprints.kind import FingerprintKind
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.kinds import kind_of
-from graphkin.similarity.molecules.describer import FingerprintDescriber
+from graphkin.similarity.molecules.describer import FingerprintDescriber, MoleculeDescriber
 from graphkin.similarity.molecules.kind import MoleculeKind
 from graphkin.similarity.molecules.recipe import FingerprintRecipe, MoleculeRecipe
 from graphkin.similarity.packed import word_count
@@ -68,7 +68,7 @@ def read_fingerprints(
     data: Any,
     *,
     smiles: str | None = None,
-    recipe: FingerprintRecipe = FingerprintRecipe(),  # noqa: B008 - it is immutable
+    recipe: FingerprintRecipe | MoleculeRecipe = FingerprintRecipe(),  # noqa: B008 - it is immutable
     workers: int | None = None,
 ) -> FingerprintSet:
     """Return the fingerprint of each record of some data.
@@ -78,6 +78,7 @@ def read_fingerprints(
             fingerprints are returned.
         smiles: Name of the column with SMILES, for tables. The default is "smiles".
         recipe: The fingerprint to compute of molecules. Stored and precomputed fingerprints are returned as they are.
+            With a recipe of molecules, molecules are also standardized, and the structures are canonical SMILES.
         workers: Number of worker processes for many records. The default is the number of cores.
 
     Raises:
@@ -92,8 +93,11 @@ def read_fingerprints(
     options = ReadOptions(structure_column=smiles)
     if isinstance(content, Files) and all(extension(path) in _FINGERPRINT_FILES for path in content):
         return _read(content, FingerprintKind(), BitsDescriber, bits_recipe(content, options), options, workers)
+    inputs = as_inputs(content, "molecules")
+    if isinstance(recipe, MoleculeRecipe):
+        return _read(inputs, MoleculeKind(), MoleculeDescriber, recipe, options, workers)
     molecules = MoleculeRecipe(fingerprint=recipe)
-    return _read(as_inputs(content, "molecules"), MoleculeKind(), FingerprintDescriber, molecules, options, workers)
+    return _read(inputs, MoleculeKind(), FingerprintDescriber, molecules, options, workers)
 
 
 def compute_fingerprints(smiles: Sequence[str], recipe: FingerprintRecipe = FingerprintRecipe()) -> UInt64:  # noqa: B008
@@ -153,7 +157,10 @@ class _Parts:
         described = fixed_width_array(pa.chunked_array([parsed.items["fingerprint"]]), "<u8")
         words[~rejected] = described.reshape(-1, self._words_per_record)
         self._words.append(words)
-        self._structures += records["text"].to_pylist()
+        structures = np.array(records["text"].to_pylist(), np.object_)
+        if "smiles" in parsed.items.schema.names:
+            structures[~rejected] = parsed.items["smiles"].to_pylist()
+        self._structures += structures.tolist()
         self._names += records["name"].to_pylist()
         self._rejected.append(np.flatnonzero(rejected) + self._count)
         self._reasons += parsed.rejections["reason"].to_pylist()

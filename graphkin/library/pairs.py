@@ -1,64 +1,122 @@
-"""The similarity join as a library function, for fingerprints that are not stored."""
+"""The similarity join as a library function, for data that is not stored."""
 
 import os
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+import warnings
+from collections import deque
+from numbers import Real
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from graphkin.ingest.progress import report_compilation
+from graphkin.ingest.progress import Progress, report_compilation
 from graphkin.ingest.progress_bars import library_progress
+from graphkin.library.inputs import FingerprintSet, read_fingerprints
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require
+from graphkin.similarity.join import Join, Pairs, SelfJoin, TwoSetJoin
+from graphkin.similarity.molecules.recipe import FingerprintRecipe, MoleculeRecipe, resolve_flat
+from graphkin.similarity.planes import BitPlanes
 from graphkin.store.records import UInt64
-
-BitVectors: TypeAlias = Sequence[Any]  # rdkit.DataStructs.ExplicitBitVect, which has no type information
 
 _MAX_BITS = 65_472  # per fingerprint: the kernels store bit numbers in 16 bits
 _MAX_FINGERPRINTS = 2**31 - 1
 
 
+@overload
 def similar_pairs(
-    fingerprints: NDArray[np.uint64] | BitVectors, threshold: float, *, threads: int | None = None
+    a: Any, threshold: float, *, smiles: str | None = None, threads: int | None = None, **fingerprint: Any
+) -> Table: ...
+
+
+@overload
+def similar_pairs(
+    a: Any, b: Any, threshold: float, *, smiles: str | None = None, threads: int | None = None, **fingerprint: Any
+) -> Table: ...
+
+
+def similar_pairs(  # type: ignore[misc]  # mypy does not see that `threshold` may be the second or the third argument
+    a: Any,
+    b: Any = None,
+    threshold: float | None = None,
+    *,
+    smiles: str | None = None,
+    threads: int | None = None,
+    **fingerprint: Any,
 ) -> Table:
-    """Return every pair of fingerprints with Tanimoto similarity ≥ `threshold`.
+    """Return every pair with Tanimoto similarity ≥ `threshold`, within one set or across two sets.
+
+    `similar_pairs(a, 0.7)` compares all pairs of records of `a`. `similar_pairs(a, b, 0.7)` compares each record of `a`
+    with each record of `b`.
 
     The join is exact: no pair is missed. The result takes 16 bytes per pair, and sorting it needs 40 bytes per pair
-    in total. Progress bars are shown in notebooks and on terminals.
+    in total. Progress bars are shown in notebooks and on terminals. Records that cannot be read are in no pair, and a
+    warning says how many there are.
 
     Args:
-        fingerprints: RDKit bit vectors of one length, or packed bits as an (n, bits / 64) uint64 array. A fingerprint
+        a: Molecules or fingerprints: a list, Series or array of SMILES, RDKit molecules, RDKit bit vectors, an
+            (n, bits) array of 0 and 1, an (n, bits / 64) uint64 array of packed bits, a sparse matrix of SciPy, a data
+            frame or an Arrow table with a column of SMILES, a file or a list of files, or a collection. A fingerprint
             has at most 65,472 bits.
+        b: The second set, with fingerprints of the same length.
         threshold: Smallest similarity, above 0 and at most 1.
+        smiles: Name of the column with SMILES, for tables. The default is "smiles".
         threads: Number of threads, which does not change the result. The default is the number of cores.
+        **fingerprint: The fingerprint of molecules, as in `graphkin ingest molecules`, such as fingerprint="rdkit" or
+            bits=1024. The default is Morgan, radius 2, 2048 bits.
 
     Returns:
-        One row per pair, ordered by left, then right: left int32 and right int32 > left, the positions of the two
-        fingerprints in the input; similarity float64, the number of common bits divided by the number of bits in
-        either. A fingerprint without bits is in no pair.
+        One row per pair, ordered by left, then right: left int32 and right int32, the positions of the two records, and
+        similarity float64, the number of common bits divided by the number of bits in either. With one set, right >
+        left. With two sets, left is a position in `a` and right one in `b`. A fingerprint without bits is in no pair.
 
     Raises:
-        InvalidInput: If the input is not an array of fingerprints, or the threshold is out of range.
+        InvalidInput: If a set cannot be read, the lengths of the fingerprints differ, or the threshold is out of range.
 
     Example:
         ```python
         graphkin.similar_pairs(bit_vectors, 0.5)
         bits = numpy.random.default_rng(0).random((1000, 256)) < 0.3
-        graphkin.similar_pairs(numpy.packbits(bits, axis=1, bitorder="little").view("uint64"), 0.5)
+        graphkin.similar_pairs(bits, 0.5)
+        graphkin.similar_pairs(["CCO", "CCN"], ["OCC", "CCCO"], 0.4)
         ```
     """
-    from graphkin.similarity.join import Pairs
-    from graphkin.similarity.join import similar_pairs as join
+    if threshold is None:
+        b, threshold = None, b
+    similarity = require_threshold(threshold)
+    count = thread_count(threads)
+    recipe = resolve_flat(**fingerprint).fingerprint
+    first = _read(a, "a", smiles, recipe, count)
+    progress = library_progress()
+    join: Join
+    if b is None:
+        join = SelfJoin(first.words, similarity)
+    else:
+        left, right = comparable_words(first, _read(b, "b", smiles, recipe, count))
+        join = TwoSetJoin(left, similarity, BitPlanes.from_words(right))
+    compile_join(progress)
+    with progress.stage("join", len(first), "fingerprints") as advance:
+        pairs = Pairs.concatenate([*join.pairs(0, count, advance)])
+    order = np.lexsort((pairs.right, pairs.left))
+    columns = {name: pa.array(getattr(pairs, name)[order]) for name in ("left", "right", "similarity")}
+    return Table(pa.table(columns))
 
+
+def require_threshold(threshold: Any) -> float:
+    """Return the threshold. Raises `InvalidInput` unless it is a number above 0 and at most 1."""
+    is_number = isinstance(threshold, Real)
     require(
-        0 < threshold <= 1,
+        is_number and 0 < threshold <= 1,
         "threshold",
-        threshold,
+        threshold if is_number else f"an object of type {type(threshold).__name__}",
         "a similarity above 0, at most 1",
-        hint="pass a threshold such as 0.4",
+        hint="use a threshold such as 0.7",
     )
+    return float(threshold)
+
+
+def thread_count(threads: int | None) -> int:
+    """Return the number of threads, by default that of the cores. Raises `InvalidInput` if it is below 1."""
     require(
         threads is None or threads > 0,
         "number of threads",
@@ -66,45 +124,76 @@ def similar_pairs(
         "1 or more",
         hint="leave threads out to use all cores",
     )
-    packed = _pack(fingerprints)
-    progress = library_progress()
-    with report_compilation(progress):  # so that the bar of the join measures only the join
-        Pairs.concatenate([*join(packed[:2], threshold, 1)])
-    with progress.stage("join", len(packed), "fingerprints") as advance:
-        pairs = Pairs.concatenate([*join(packed, threshold, threads or os.cpu_count() or 1, advance)])
-    order = np.lexsort((pairs.right, pairs.left))
-    columns = {name: pa.array(getattr(pairs, name)[order]) for name in ("left", "right", "similarity")}
-    return Table(pa.table(columns))
+    return threads or os.cpu_count() or 1
 
 
-def _pack(fingerprints: NDArray[np.uint64] | BitVectors) -> UInt64:
-    """Return fingerprints as packed bits, (n, words) uint64.
+def compile_join(progress: Progress) -> None:
+    """Compile the kernels of the join, so that a progress bar measures only the join."""
+    with report_compilation(progress):
+        deque(SelfJoin(np.ones((2, 1), np.uint64), 1.0).pairs(), maxlen=0)
+
+
+def comparable_words(a: FingerprintSet, b: FingerprintSet) -> tuple[UInt64, UInt64]:
+    """Return the packed fingerprints of two sets as arrays with the same number of columns.
 
     Raises:
-        InvalidInput: The input is not an array of fingerprints, or exceeds the limits of the join.
+        InvalidInput: Both sets have fingerprints, of different types or lengths.
     """
-    if not isinstance(fingerprints, np.ndarray):
-        from graphkin.similarity.molecules.fingerprints import pack
-
-        return _require_size(pack(fingerprints)) if len(fingerprints) else np.empty((0, 1), np.uint64)
-    if fingerprints.dtype != np.uint64 or fingerprints.ndim != 2 or not fingerprints.shape[1]:
+    both = {a.type, b.type}
+    is_same = a.type.bits == b.type.bits and (len(both) == 1 or any(not each.name for each in both))
+    if len(a) and len(b) and not is_same:
         raise InvalidInput(
-            "this is not an array of packed fingerprints",
-            given=f"an array of {fingerprints.dtype} with shape {fingerprints.shape}",
-            expected="an array of uint64 with shape (n, bits / 64), or a list of RDKit bit vectors",
-            hint='pack rows of 0 and 1 with numpy.packbits(rows, axis=1, bitorder="little").view("uint64")',
+            "the fingerprints of the two sets cannot be compared",
+            given=" and ".join(f"{each.name or 'fingerprints'} ({each.bits:,} bits)" for each in (a.type, b.type)),
+            expected="fingerprints of one type and length",
+            hint="compute both with the same options",
         )
-    return _require_size(np.ascontiguousarray(fingerprints))
+    width = (a if len(a) else b).words.shape[1]
+    left, right = (each.words if len(each) else np.empty((0, width), np.uint64) for each in (a, b))
+    return left, right
 
 
-def _require_size(packed: UInt64) -> UInt64:
-    """Return the fingerprints unchanged. Raises `InvalidInput` if their number or length exceeds the limits."""
-    fits = len(packed) <= _MAX_FINGERPRINTS and 64 * packed.shape[1] <= _MAX_BITS
+def read_set(
+    data: Any, name: str, smiles: str | None, recipe: FingerprintRecipe | MoleculeRecipe, workers: int
+) -> FingerprintSet:
+    """Return the fingerprints of some data; the other arguments are those of `read_fingerprints`.
+
+    Args:
+        data: The data.
+        name: Name of the set in errors.
+        smiles: Name of the column with SMILES.
+        recipe: The fingerprint of molecules.
+        workers: Number of worker processes.
+
+    Raises:
+        InvalidInput: No record can be read, or the number or the length of the fingerprints exceeds the limits.
+    """
+    fingerprints = read_fingerprints(data, smiles=smiles, recipe=recipe, workers=workers)
+    if len(fingerprints) == len(fingerprints.rejected) > 0:
+        raise InvalidInput(
+            f"no record of {name} can be read",
+            given=f"record 0: {fingerprints.reasons[0]}",
+            expected="molecules or fingerprints",
+            hint="check the format of the structures and the column that holds them",
+        )
+    shape = fingerprints.words.shape
     require(
-        fits,
+        shape[0] <= _MAX_FINGERPRINTS and 64 * shape[1] <= _MAX_BITS,
         "array of fingerprints",
-        packed.shape,
+        shape,
         f"at most {_MAX_FINGERPRINTS:,} fingerprints with at most {_MAX_BITS:,} bits each",
         hint="split the fingerprints into several arrays, or build a collection with `graphkin ingest fingerprints`",
     )
-    return packed
+    return fingerprints
+
+
+def _read(data: Any, name: str, smiles: str | None, recipe: FingerprintRecipe, workers: int) -> FingerprintSet:
+    """Return the fingerprints of an argument of `similar_pairs`. Issues a warning if some records cannot be read."""
+    fingerprints = read_set(data, name, smiles, recipe, workers)
+    if len(fingerprints.rejected):
+        warnings.warn(
+            f"{len(fingerprints.rejected):,} of {len(fingerprints):,} records of {name} cannot be read and are in no "
+            f"pair; the first is record {fingerprints.rejected[0]}: {fingerprints.reasons[0]}",
+            stacklevel=3,
+        )
+    return fingerprints
