@@ -6,7 +6,8 @@
     c = graphkin.open("s")["c"]                                       # or neo4j://HOST
     c.search("CCO", limit=5).to_pandas()                              # id, similarity, smiles, names, each property
     graphkin.connect("http://127.0.0.1:8000")["c"]                    # the same calls, over HTTP
-    graphkin.similar_pairs(fingerprints, 0.5)                         # all similar pairs of an array, without a store
+    graphkin.similar_pairs(smiles, 0.5)                               # all similar pairs of a list, without a store
+    graphkin.compare("catalog.smi", "candidates.csv", 0.7)            # overlap, near duplicates and novelty
 
 The command `graphkin` does the same on the command line. Subpackages are imported on first use.
 """
@@ -16,9 +17,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphkin.library import TruncatedPairsWarning, connect, ingest, open, similar_pairs  # noqa: A004
+    from graphkin.library import TruncatedPairsWarning, compare, connect, ingest, open, similar_pairs  # noqa: A004
 
-__all__ = ["TruncatedPairsWarning", "connect", "ingest", "open", "similar_pairs"]
+__all__ = ["TruncatedPairsWarning", "compare", "connect", "ingest", "open", "similar_pairs"]
 
 
 class _CallablePackage(ModuleType):

@@ -28,6 +28,7 @@ _COMMANDS = {
     "cliffs": ("Analyze", "cliffs"),
     "split": ("Analyze", "splits"),
     "leaks": ("Analyze", "splits"),
+    "compare": ("Analyze", "compare"),
     "recall": ("Analyze", "check"),
     "export": ("Export", "export"),
     "epochs": ("Export", "epochs"),

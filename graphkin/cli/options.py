@@ -108,6 +108,15 @@ record_format = option(
     panel="Input",
     help="Format of the input. Standard input (-) needs it. [default: by file name]",
 )
+standardize = option(
+    "--standardize",
+    "standardise",
+    metavar="STEP",
+    type=click.Choice(["largest_fragment", "uncharge", "tautomer"]),
+    multiple=True,
+    panel="Recipe",
+    help="Standardize every structure, also those of later searches. Repeat it for several steps, in their order.",
+)
 FEATURES = ("hu", "rich")
 """Names of the sets of features of molecules."""
 

@@ -1,4 +1,4 @@
-"""The functions of `import graphkin`: open a store, connect to a server, ingest files, and find similar pairs."""
+"""The functions of `import graphkin`: open a store, connect to a server, ingest files, and compare sets."""
 
 from os import PathLike
 
@@ -7,9 +7,20 @@ from graphkin.library.collections import Collections
 from graphkin.library.ingestion import ingest
 from graphkin.library.pairs import similar_pairs
 from graphkin.library.table import Table
+from graphkin.library.two_sets import compare
 from graphkin.protocol.errors import TruncatedPairsWarning, require_extra
 
-__all__ = ["Collection", "Collections", "Table", "TruncatedPairsWarning", "connect", "ingest", "open", "similar_pairs"]
+__all__ = [
+    "Collection",
+    "Collections",
+    "Table",
+    "TruncatedPairsWarning",
+    "compare",
+    "connect",
+    "ingest",
+    "open",
+    "similar_pairs",
+]
 
 
 def open(location: str | PathLike[str]) -> Collections:

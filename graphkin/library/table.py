@@ -185,7 +185,7 @@ class Table:
 
     def _cells(self, structures: list[str]) -> Iterator[list[str]]:
         for row in self.arrow.slice(0, _MAX_ROWS).to_pylist():
-            depictions = [f"<td>{_depiction(row[column])}</td>" for column in structures]
+            depictions = [f"<td>{depict(row[column])}</td>" for column in structures]
             yield [*depictions, *(f"<td>{escape(_text(value))}</td>" for value in row.values())]
 
 
@@ -216,9 +216,8 @@ def _text(value: Any) -> str:
     return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
 
 
-def _depiction(smiles: str | None) -> str:
+def depict(smiles: str | None) -> str:
     """Return the depiction of a molecule as an HTML image, or empty text if the SMILES is missing, invalid or long."""
-
     from graphkin.depiction.molecule import draw_molecule
 
     if not smiles or len(smiles) > _MAX_SMILES:

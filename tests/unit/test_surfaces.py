@@ -104,7 +104,7 @@ OTHERS = {
     "commands": {
         *("ingest", "append", "remove", "compact", "delete", "prune"),
         *("load", "backup", "restore", "recall", "verify", "doctor", "serve", "keys", "mcp", "demo"),
-        *("split", "leaks"),
+        *("split", "leaks", "compare"),
         *("pretrain", "finetune", "predict", "embed", "weights"),
     },
     "routes": {

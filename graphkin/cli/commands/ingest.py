@@ -131,15 +131,7 @@ def ingest() -> None:
 )
 @_threshold("Tanimoto similarity", "0.4; paper, rc: 0.36")
 @_top_k("70; paper, rc: 0")
-@option(
-    "--standardize",
-    "standardise",
-    metavar="STEP",
-    type=click.Choice(["largest_fragment", "uncharge", "tautomer"]),
-    multiple=True,
-    panel="Recipe",
-    help="Standardize every structure, also those of later searches. Repeat it for several steps, in their order.",
-)
+@options.standardize
 @option("--inchikey", is_flag=True, default=None, panel="Recipe", help="Compute InChIKeys, which doubles the time.")
 @options.ingest_run
 @options.device
