@@ -17,9 +17,31 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphkin.library import TruncatedPairsWarning, compare, connect, ingest, open, similar_pairs  # noqa: A004
+    from graphkin.library import (
+        Collection,
+        Collections,
+        Table,
+        TruncatedPairsWarning,
+        compare,
+        connect,
+        ingest,
+        open,  # noqa: A004
+        similar_pairs,
+    )
 
-__all__ = ["TruncatedPairsWarning", "compare", "connect", "ingest", "open", "similar_pairs"]
+    __version__: str
+
+__all__ = [
+    "Collection",
+    "Collections",
+    "Table",
+    "TruncatedPairsWarning",
+    "compare",
+    "connect",
+    "ingest",
+    "open",
+    "similar_pairs",
+]
 
 
 class _CallablePackage(ModuleType):
@@ -40,11 +62,22 @@ class _CallablePackage(ModuleType):
 
         return ingest
 
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]  # a module may change its own
+        """The documentation of the function, which `help`, `inspect.getdoc` and notebooks show."""
+        from graphkin.library import ingest
+
+        return ingest.__doc__
+
 
 import_module("graphkin.ingest").__class__ = _CallablePackage  # cheap: the package's `__init__.py` imports nothing
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("graphkin")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from graphkin import library
@@ -53,4 +86,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "__version__"})
