@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.ingest.progress_bars import library_progress
-from graphkin.library.inputs import read_fingerprints
+from graphkin.library.estimators import read_words
 from graphkin.library.leakage import leaking_pairs, most_similar_first
 from graphkin.library.splits import Split, Splitter, require_threshold
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require_extra
 from graphkin.protocol.values import SplitMethod
-from graphkin.store.records import Int64, UInt64
+from graphkin.store.records import Int64
 
 with require_extra("sklearn", "splits for scikit-learn need"):
     from sklearn.model_selection import BaseCrossValidator
@@ -27,7 +27,6 @@ with require_extra("sklearn", "splits for scikit-learn need"):
 __all__ = ["SimilarityGroupKFold", "Split", "leaks", "train_test_split"]
 
 _MAX_SEED = 2**32
-_NAMED = 10  # positions that an error names
 
 
 def train_test_split(
@@ -106,7 +105,7 @@ def leaks(train: Any, test: Any, threshold: float, *, smiles: str | None = None)
         ```
     """
     require_threshold(threshold)
-    left, right = (_read(data, smiles, name) for data, name in ((train, "train"), (test, "test")))
+    left, right = (read_words(data, smiles, name) for data, name in ((train, "train"), (test, "test")))
     progress = library_progress()
     with progress.stage("compare", len(left), "molecules") as advance:
         pairs = most_similar_first(leaking_pairs(left, right, threshold, os.cpu_count() or 1, advance))
@@ -201,7 +200,7 @@ class SimilarityGroupKFold(BaseCrossValidator):  # type: ignore[misc] # scikit-l
 
 
 def _splitter(data: Any, smiles: str | None, threshold: float, random_state: Any) -> Splitter:
-    words = _read(data, smiles, "data")
+    words = read_words(data, smiles, "data")
     return Splitter(words, threshold, _seed(random_state), os.cpu_count() or 1, library_progress())
 
 
@@ -210,22 +209,3 @@ def _seed(random_state: Any) -> int:
     if isinstance(random_state, Integral):
         return int(random_state) % _MAX_SEED
     return int(check_random_state(random_state).randint(_MAX_SEED, dtype=np.int64))
-
-
-def _read(data: Any, smiles: str | None, name: str) -> UInt64:
-    """Return the packed fingerprints of molecules, one row for each.
-
-    Raises:
-        InvalidInput: A molecule cannot be read.
-    """
-    fingerprints = read_fingerprints(data, smiles=smiles)
-    if len(fingerprints.rejected):
-        positions = ", ".join(map(str, fingerprints.rejected[:_NAMED].tolist()))
-        more = ", …" if len(fingerprints.rejected) > _NAMED else ""
-        raise InvalidInput(
-            f"{len(fingerprints.rejected):,} of {len(fingerprints.words):,} molecules of `{name}` cannot be read",
-            given=f"positions {positions}{more}; the first: {fingerprints.reasons[0]}",
-            expected="molecules that RDKit reads",
-            hint="remove these positions first, or correct them",
-        )
-    return fingerprints.words

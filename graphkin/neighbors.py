@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.library.estimators import read_words, require_threshold, thread_count
+from graphkin.library.estimators import read_samples, thread_count
+from graphkin.library.splits import require_threshold
 from graphkin.protocol.errors import InvalidInput, require, require_extra
 from graphkin.similarity.batch import LOWEST_SIMILARITY
 from graphkin.similarity.join import Join, Pairs, SelfJoin, TwoSetJoin
@@ -105,7 +106,7 @@ class GraphkinNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         _require_mode(self.mode)
         if self.threshold is not None:
             require_threshold(self.threshold)
-        words = read_words(X, self.smiles, self.threads)
+        words = read_samples(X, self.smiles, self.threads)
         self._words = words
         self._popcounts = _popcounts(words)
         self._index = FingerprintIndex(words)
@@ -289,7 +290,7 @@ class GraphkinNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Raises:
             InvalidInput: They have another length than the fitted ones.
         """
-        words = read_words(X, self.smiles, self.threads)
+        words = read_samples(X, self.smiles, self.threads)
         width = self._words.shape[1]
         require(
             words.shape[1] == width,

@@ -1,4 +1,4 @@
-"""Checks that the estimators for scikit-learn have in common."""
+"""Input and parameters that the modules for scikit-learn have in common."""
 
 import os
 from typing import Any
@@ -10,44 +10,40 @@ from graphkin.store.records import UInt64
 _NAMED = 10  # positions that an error names
 
 
-def read_words(data: Any, smiles: str | None, threads: int | None) -> UInt64:
+def read_words(data: Any, smiles: str | None, name: str, workers: int | None = None) -> UInt64:
     """Return the packed fingerprints of molecules, (n, W) uint64.
 
     Args:
         data: The molecules or fingerprints, as `read_fingerprints` accepts them.
         smiles: Name of the column with SMILES, for tables.
-        threads: Number of worker processes for many records.
+        name: Name of the argument with the data, for errors.
+        workers: Number of worker processes for many records. The default is the number of cores.
 
     Raises:
-        InvalidInput: A record cannot be read, or there is none.
+        InvalidInput: A record cannot be read.
     """
-    fingerprints = read_fingerprints(data, smiles=smiles, workers=threads)
+    fingerprints = read_fingerprints(data, smiles=smiles, workers=workers)
     if len(fingerprints.rejected):
         positions = ", ".join(map(str, fingerprints.rejected[:_NAMED].tolist()))
         more = ", …" if len(fingerprints.rejected) > _NAMED else ""
         raise InvalidInput(
-            f"{len(fingerprints.rejected):,} of {len(fingerprints.words):,} records cannot be read",
+            f"{len(fingerprints.rejected):,} of {len(fingerprints.words):,} molecules of `{name}` cannot be read",
             given=f"positions {positions}{more}; the first: {fingerprints.reasons[0]}",
             expected="molecules that RDKit reads",
             hint="remove these positions first, or correct them",
         )
-    require(len(fingerprints) > 0, "data", "no records", "one record or more", hint="pass molecules or fingerprints")
     return fingerprints.words
 
 
-def require_threshold(threshold: float) -> None:
-    """Check a similarity threshold.
+def read_samples(X: Any, smiles: str | None, threads: int | None) -> UInt64:
+    """Return the packed fingerprints of the argument X of an estimator, as `read_words` does.
 
     Raises:
-        InvalidInput: It is not above 0 and at most 1.
+        InvalidInput: A record cannot be read, or there is none.
     """
-    require(
-        0 < threshold <= 1,
-        "threshold",
-        threshold,
-        "a similarity above 0, at most 1",
-        hint="pass a threshold such as 0.6",
-    )
+    words = read_words(X, smiles, "X", threads)
+    require(len(words) > 0, "X", "no molecules", "one molecule or more", hint="pass molecules or fingerprints")
+    return words
 
 
 def thread_count(threads: int | None) -> int:

@@ -19,13 +19,22 @@ import graphkin
 from graphkin import library
 from graphkin.client import Collection as ClientCollection
 from graphkin.client import Graphkin
+from graphkin.cluster import Butina, SingleLinkage
 from graphkin.neighbors import GraphkinNeighbors
 
 Serve = Callable[[Path], AbstractContextManager[str]]
 
 _BLOCK = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _DOCUMENTED = (library.ingest, library.open, library.connect, library.similar_pairs)
-_CLASSES = (library.Collections, library.Collection, library.Table, ClientCollection, GraphkinNeighbors)
+_CLASSES = (
+    library.Collections,
+    library.Collection,
+    library.Table,
+    ClientCollection,
+    GraphkinNeighbors,
+    Butina,
+    SingleLinkage,
+)
 
 
 def examples() -> Iterator[Any]:

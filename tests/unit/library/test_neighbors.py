@@ -212,8 +212,8 @@ def test_checks_of_scikit_learn_pass(parameters: dict[str, Any]) -> None:
         ({"threshold": 0}, ["CCO"], "threshold"),
         ({"threshold": 1.5}, ["CCO"], "threshold"),
         ({"mode": "similarity"}, ["CCO"], "mode"),
-        ({}, [], "data"),
-        ({}, ["CCO", "C1CC", None], "2 of 3 records cannot be read"),
+        ({}, [], "X"),
+        ({}, ["CCO", "C1CC", None], "2 of 3 molecules of `X` cannot be read"),
         ({}, [[0.5, 1.0]], "fingerprints"),
     ],
 )
@@ -239,7 +239,7 @@ def test_invalid_queries_are_refused(fitted: np.ndarray, queries: np.ndarray) ->
         GraphkinNeighbors(3, threads=0).fit(fitted).kneighbors(queries)
 
 
-@pytest.mark.parametrize("module", ["graphkin.neighbors"])
+@pytest.mark.parametrize("module", ["graphkin.neighbors", "graphkin.cluster"])
 def test_import_without_scikit_learn_names_the_extra(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
