@@ -75,8 +75,8 @@ def train_test_split(
         ```python
         from graphkin.model_selection import leaks, train_test_split
 
-        train, test = train_test_split(smiles, threshold=0.6, test_size=0.2, random_state=0)
-        assert len(leaks(smiles[train], smiles[test], 0.6)) == 0
+        train, test = train_test_split(smiles, threshold=0.6, test_size=0.2, random_state=0)  # an array of SMILES
+        leaks(smiles[train], smiles[test], 0.6)  # an empty table
         ```
     """
     splitter = _splitter(data, smiles, threshold, random_state)
@@ -101,7 +101,9 @@ def leaks(train: Any, test: Any, threshold: float, *, smiles: str | None = None)
 
     Example:
         ```python
-        leaks(train_smiles, test_smiles, 0.6).to_pandas()
+        from graphkin.model_selection import leaks
+
+        leaks(["CC(=O)Oc1ccccc1C(=O)O", "CCO"], ["CC(=O)Oc1ccccc1C(=O)OC"], 0.6).to_pandas()
         ```
     """
     require_threshold(threshold)
@@ -131,10 +133,12 @@ class SimilarityGroupKFold(BaseCrossValidator):  # type: ignore[misc] # scikit-l
 
     Example:
         ```python
+        from sklearn.linear_model import Ridge
         from sklearn.model_selection import cross_val_score
         from graphkin.model_selection import SimilarityGroupKFold
 
-        cross_val_score(model, features, y, groups=smiles, cv=SimilarityGroupKFold(5, threshold=0.6))
+        folds = SimilarityGroupKFold(5, threshold=0.6)
+        cross_val_score(Ridge(), features, y, groups=smiles, cv=folds)  # one row of features for each SMILES
         ```
     """
 

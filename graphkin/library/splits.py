@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from numbers import Integral, Real
 from typing import Any, get_args
 
 import numpy as np
@@ -103,7 +104,7 @@ class Splitter:
         largest = int(self.components.sizes.max())
         if method == "components" and largest > len(self) - requested:
             raise InvalidInput(
-                "a connected component is larger than the training set, so no whole component can be left out of it",
+                "a connected component of similar items is larger than the training set",
                 given=f"{largest:,} of {len(self):,} items are connected by pairs with similarity ≥ "
                 f"{self._threshold:g}",
                 expected=f"at most {len(self) - requested:,} connected items for a test set of {requested:,}",
@@ -135,7 +136,7 @@ class Splitter:
         """
         _require_method(method)
         require(
-            2 <= count <= len(self),
+            isinstance(count, Integral) and 2 <= count <= len(self),
             "number of folds",
             count,
             f"2 or more, and at most the number of items, {len(self):,}",
@@ -223,7 +224,7 @@ class Splitter:
         largest, most = int(sizes[ids[0]]), len(self) - len(self) // count
         if largest > most:
             raise InvalidInput(
-                "a connected component is larger than the training set of a split",
+                "a connected component of similar items is larger than the training set of a split",
                 given=f"{largest:,} of {len(self):,} items are connected by pairs with similarity ≥ "
                 f"{self._threshold:g}",
                 expected=f"at most {most:,} connected items for {count} folds",
@@ -307,10 +308,11 @@ def _require_method(method: str) -> None:
 def _test_count(test_size: float, items: int) -> int:
     """Return the number of test items: a share is rounded up, as scikit-learn does."""
     require(items >= 2, "number of items", items, "2 or more", hint="pass all items of the data set")
-    share = isinstance(test_size, float | np.floating)
-    count = int(np.ceil(test_size * items)) if share else int(test_size)
+    is_count = isinstance(test_size, Integral)
+    in_range = isinstance(test_size, Real) and 0 < test_size < (items if is_count else 1)
+    count = int(np.ceil(test_size if is_count else test_size * items)) if in_range else 0
     require(
-        (0 < test_size < 1 or not share) and 0 < count < items,
+        0 < count < items,
         "size of the test set",
         test_size,
         f"a share above 0 and below 1, or a number of items from 1 to {items - 1:,}",

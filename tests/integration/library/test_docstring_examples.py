@@ -20,12 +20,13 @@ from graphkin import library
 from graphkin.client import Collection as ClientCollection
 from graphkin.client import Graphkin
 from graphkin.cluster import Butina, SingleLinkage
+from graphkin.model_selection import SimilarityGroupKFold, leaks, train_test_split
 from graphkin.neighbors import GraphkinNeighbors
 
 Serve = Callable[[Path], AbstractContextManager[str]]
 
 _BLOCK = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-_DOCUMENTED = (library.ingest, library.open, library.connect, library.similar_pairs)
+_DOCUMENTED = (library.ingest, library.open, library.connect, library.similar_pairs, train_test_split, leaks)
 _CLASSES = (
     library.Collections,
     library.Collection,
@@ -34,6 +35,7 @@ _CLASSES = (
     GraphkinNeighbors,
     Butina,
     SingleLinkage,
+    SimilarityGroupKFold,
 )
 
 
@@ -65,11 +67,13 @@ def names(folder: Path, serve: Serve) -> Iterator[dict[str, Any]]:
     """Yield the names that examples use without an import."""
     lines = (folder / "molecules.csv").read_text().splitlines()[2:22]
     generator = rdFingerprintGenerator.GetMorganGenerator()
-    vectors = [generator.GetFingerprint(Chem.MolFromSmiles(line.split(",")[0])) for line in lines]
+    smiles = numpy.array([line.split(",")[0] for line in lines])
+    vectors = [generator.GetFingerprint(Chem.MolFromSmiles(each)) for each in smiles]
+    arrays = {"smiles": smiles, "features": numpy.array(vectors), "y": numpy.arange(len(smiles))}
     mine = graphkin.open(folder / "store")["mine"]
     modules = {"graphkin": graphkin, "numpy": numpy, "networkx": networkx, "pathlib": pathlib}
     with serve(folder / "store") as url, Graphkin(url) as server:
-        yield {**modules, "url": url, "mine": mine, "nci": server.collection("mine"), "bit_vectors": vectors}
+        yield {**modules, **arrays, "url": url, "mine": mine, "nci": server.collection("mine"), "bit_vectors": vectors}
 
 
 @pytest.mark.filterwarnings("ignore::graphkin.protocol.errors.TruncatedPairsWarning")

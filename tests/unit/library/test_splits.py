@@ -178,7 +178,7 @@ def test_smallest_component_is_the_test_set_if_none_fits():
     assert split.report["requested_test"] == 1
 
 
-@pytest.mark.parametrize("size", [0, 1.0, 0.0, 10, -0.5, 1.5])
+@pytest.mark.parametrize("size", [0, 1.0, 0.0, 10, -0.5, 1.5, float("nan"), "0.2", 0.95])
 def test_size_of_the_test_set_out_of_range_is_refused(size):
     with pytest.raises(InvalidInput, match="invalid size of the test set"):
         Splitter(series(np.random.default_rng(0), 10), 0.5, 0, 1).split(size)
@@ -198,5 +198,7 @@ def test_wrong_arguments_are_refused():
         splitter.split(0.2, classes=["a"])
     with pytest.raises(InvalidInput, match="invalid number of folds"):
         splitter.folds(11)
+    with pytest.raises(InvalidInput, match="invalid number of folds"):
+        splitter.folds(2.5)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="invalid pair of sets"):
         leaking_pairs(np.ones((1, 1), np.uint64), np.ones((1, 2), np.uint64), 0.5, 1)
