@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 
+from graphkin.protocol.parameters import parameter
 from graphkin.ingest.collect import Collector, open_collector
 from graphkin.ingest.items import OldItems
 from graphkin.ingest.notes import column_notes, report_notes
@@ -111,7 +112,8 @@ def _forecasts(descriptors: Descriptors, threads: int) -> list[str]:
     if seconds < _LONG:
         return []
     sentence = f"comparing all pairs of {len(descriptors):,} nodes takes some {duration(seconds)}"
-    return [f"{sentence}; --closeness 10 compares only subgraphs of similar size, and misses other pairs"]
+    closeness = parameter("--closeness", 10)
+    return [f"{sentence}; {closeness} compares only subgraphs of similar size, and misses other pairs"]
 
 
 def _collect(

@@ -21,6 +21,7 @@ from typing import Self
 
 import pyarrow as pa
 
+from graphkin.protocol.parameters import parameter
 from graphkin.ingest import forking
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.processes import Workers, end_with_parent
@@ -127,7 +128,8 @@ class ParserPool:
             executor.submit(os.getpid).result()  # so that a process that cannot start is not blamed on a record
         except BrokenProcessPool as error:
             raise StoreError(
-                "worker processes cannot be started", hint="free memory, or use fewer --workers"
+                "worker processes cannot be started",
+                hint=f"free memory, or lower the number of workers with {parameter('--workers')}",
             ) from error
         return executor
 

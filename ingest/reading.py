@@ -1,10 +1,11 @@
 """The stages that open files and parse their records, and the checks of their results."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import pyarrow as pa
 
+from graphkin.protocol.parameters import parameter
 from graphkin.ingest.agreement import Agreement
 from graphkin.ingest.items import ItemTable, OldItems, Properties
 from graphkin.ingest.options import IngestOptions
@@ -55,11 +56,12 @@ def require_fingerprint_column(column: str | None, *, is_precomputed: bool) -> N
         InvalidInput: Only one of the two holds.
     """
     if is_precomputed != (column is not None):
+        fingerprint, option = parameter("--fingerprint", "given"), "--fingerprint-column"
         raise InvalidInput(
-            "precomputed fingerprints need a column, and a column of fingerprints needs --fingerprint given",
-            given="--fingerprint given without a column" if column is None else f"--fingerprint-column {column} alone",
-            expected="--fingerprint given and --fingerprint-column COLUMN, or neither",
-            hint='add the missing option (in Python fingerprint="given" and fingerprint_column)',
+            f"precomputed fingerprints need a column, and a column of fingerprints needs {fingerprint}",
+            given=f"{fingerprint} without a column" if column is None else f"{parameter(option, column)} alone",
+            expected=f"{fingerprint} and {parameter(option, 'COLUMN')}, or neither",
+            hint=f"add {parameter(option) if column is None else fingerprint}, or leave the other one out",
         )
 
 
@@ -93,7 +95,7 @@ def pair_files(
         raise InvalidInput(
             f"the number of {option} differs from the number of files",
             given=f"{len(files)} files, {len(paired_files)} of {option}",
-            expected=f"one --{option} for each file, in the same order",
+            expected=f"one of {parameter(f'--{option}')} for each file, in the same order",
             hint="give one for each file, in the same order, or none",
         )
     return zip(files, paired_files, strict=True)
@@ -149,12 +151,17 @@ def parse_sources(
             reached = sum(source.bytes_read for source in sources)
             advance(reached - reported)
             reported = reached
-    require_items(table.read, table.rejected, lambda: table.rejections, options)
+    in_memory = {source.name for source in sources if source.is_in_memory}
+    require_items(table.read, table.rejected, lambda: table.rejections, options, in_memory)
     return table
 
 
 def require_items(
-    read: int, rejected: int, rejections: Callable[[], Iterable[pa.RecordBatch]], options: IngestOptions
+    read: int,
+    rejected: int,
+    rejections: Callable[[], Iterable[pa.RecordBatch]],
+    options: IngestOptions,
+    in_memory: Container[str] = (),
 ) -> None:
     """Check the numbers of kept and of rejected records.
 
@@ -163,6 +170,7 @@ def require_items(
         rejected: Number of rejected records.
         rejections: Returns the rejected records.
         options: Options of the run.
+        in_memory: Names of the sources that are data in memory.
 
     Raises:
         InvalidInput: No record was kept, or the share of rejected records exceeds `max_rejected`.
@@ -172,15 +180,21 @@ def require_items(
         return
     if not read:
         raise InvalidInput(
-            "the input holds no records", expected="at least one", hint="check the file, and its format with --format"
+            "the input holds no records",
+            expected="at least one",
+            hint=f"check the data, or the format of the file with {parameter('--format')}",
         )
-    hint = "see what is wrong with them, or allow more with --max-rejected"
+    allow_more = f"allow more with {parameter('--max-rejected')}"
+    hint = f"see what is wrong with them, or {allow_more}"
     if options.rejections_file is not None:
-        hint = f"{save_rejections(rejections(), options.rejections_file)}; mend them, or allow more with --max-rejected"
+        hint = f"{save_rejections(rejections(), options.rejections_file)}; mend them, or {allow_more}"
     first = next(row for batch in rejections() for row in batch.slice(0, 1).to_pylist())
+    place = f"{first['source']}:{first['line']}"
+    if first["source"] in in_memory:
+        place = f"row {first['line']} of the {first['source']}, counted from 0"
     raise InvalidInput(
         f"{rejected} of {read} records ({share:.1%}) were rejected; nothing was published",
-        given=f"first: {first['source']}:{first['line']}: {first['reason'][:300]}",
+        given=f"first: {place}: {first['reason'][:300]}",
         expected=f"at least one accepted record, and at most {options.max_rejected:.1%} rejected",
         hint=hint,
     )
@@ -190,4 +204,5 @@ def missing_names_note(properties: Properties) -> str:
     """Return the note which says that no item has a name, and which columns may hold names."""
     columns = likely_names(sorted(properties.source))
     examples = f", such as {', '.join(map(repr, columns[:5]))}" if columns else ""
-    return f"no item has a name: tables have a column of names (--name-column{examples}), .smi a name after each SMILES"
+    option = parameter("--name-column")
+    return f"no item has a name: tables have a column of names ({option}{examples}), .smi a name after each SMILES"

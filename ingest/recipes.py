@@ -1,6 +1,7 @@
 """Recipes of an ingest, which depend on options and on the content of the files."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from graphkin.ingest.readers import Input, ReadOptions
@@ -49,7 +50,7 @@ def molecule_recipe(
     column = read.fingerprint_column
     require_fingerprint_column(column, is_precomputed=settings.get("fingerprint") == "given")
     if column is not None and settings.get("bits") is None:
-        column_options = ReadOptions(format=read.format, structure_column=column, delimiter=read.delimiter)
+        column_options = replace(read, structure_column=column, fingerprint_column=None, properties=())
         settings["bits"] = fingerprint_type(files, _TABLE_FORMATS, column_options).bits
     return resolve_flat(preset, **settings)
 

@@ -140,9 +140,11 @@ def run(arguments: list[str], command: click.Command = graphkin, name: str = "gr
     """
     from graphkin.cli.usage import translate
     from graphkin.protocol.errors import GraphkinError, install_hint
+    from graphkin.protocol.parameters import command_line_messages
 
     try:
-        code = command.main(arguments, prog_name=name, standalone_mode=False)
+        with command_line_messages():
+            code = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except GraphkinError as error:
         print_error(str(error))

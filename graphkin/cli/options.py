@@ -104,7 +104,7 @@ smiles_column = option(
 )
 record_format = option(
     "--format",
-    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "tu", "graphml", "jsonl"]),
+    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "xlsx", "tu", "graphml", "jsonl"]),
     panel="Input",
     help="Format of the input. Standard input (-) needs it. [default: by file name]",
 )
@@ -159,7 +159,8 @@ other_collection = option(
     help="Second collection of the same items. Anchors are the items with neighbors in both.",
 )
 
-_TABLE_OPTIONS = ("structure_column", "fingerprint_column", "name_column", "delimiter")
+_TABLE_COLUMNS = ("structure_column", "fingerprint_column", "name_column", "properties")
+_TABLE_OPTIONS = (*_TABLE_COLUMNS, "delimiter", "encoding", "decimal")
 _RUN_OPTIONS = ("files", "collection", "workers", "max_rejected", "rejections_file", "as_json")
 _POLICY_OPTIONS = ("policy", "k", "length", "walks", "p", "q", "p_end", "restart", "rank", "pad")
 _TARGET_OPTIONS = ("store_location", "lake", "engine", "master")
@@ -256,9 +257,16 @@ def table_columns(command: Callable[..., None]) -> Callable[..., None]:
         panel="Input",
         help="Separator of the cells. [default: detected in the header of .csv; .tsv: tab]",
     )
+    @option(
+        "--properties", metavar="COLUMN", multiple=True, panel="Input", help="Column to keep; repeat it. [default: all]"
+    )
+    @option("--encoding", metavar="NAME", panel="Input", help="Encoding of text files. [default: utf-8]")
+    @option("--decimal", type=click.Choice([".", ","]), default=".", panel="Input", help="Decimal separator of .csv.")
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
-        command(table_options={name: arguments.pop(name) for name in _TABLE_OPTIONS}, **arguments)
+        table_options = {name: arguments.pop(name) for name in _TABLE_OPTIONS}
+        table_options["properties"] = table_options["properties"] or None
+        command(table_options=table_options, **arguments)
 
     return wrapper
 

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from graphkin.ingest.readers.formats import EXTENSIONS, extension
 from graphkin.ingest.readers.memory import (
+    FileData,
     Input,
     RecordData,
     TableData,
     bit_records,
+    graph_records,
     is_missing,
     structure_records,
     vector_records,
@@ -49,8 +51,8 @@ class Files(tuple[str, ...]):
     """Paths of files."""
 
 
-def arrange(data: Any, format: str | None = None) -> "Files | TableData | Matrix | list[Any]":
-    """Return data in one of four forms: files, a table, a matrix with a row for each record, or a list of records.
+def arrange(data: Any, format: str | None = None) -> "Files | FileData | TableData | Matrix | list[Any]":
+    """Return data in one of five forms: files, an open file, a table, a matrix with a row for each record, or a list.
 
     Args:
         data: A file or a list of files; a table; or a list, Series or array of structures, fingerprints or vectors. The
@@ -61,8 +63,12 @@ def arrange(data: Any, format: str | None = None) -> "Files | TableData | Matrix
     Raises:
         InvalidInput: The type of the data is not accepted.
     """
+    if isinstance(data, Files | TableData | FileData):
+        return data
     if isinstance(data, str | PathLike):
         return Files([fspath(data)])
+    if hasattr(data, "read"):
+        return FileData.from_file(data)
     content = _from_arrow(data)
     if isinstance(content, pa.Table):
         return _table(content, "Arrow table" if isinstance(data, pa.Table) else "data frame")
@@ -79,28 +85,40 @@ def arrange(data: Any, format: str | None = None) -> "Files | TableData | Matrix
     return Files(map(fspath, items)) if items and _are_files(items, format) else items
 
 
-def as_inputs(content: "Files | TableData | Matrix | list[Any]", kind: str) -> list[Input]:
-    """Return data that `arrange` returned as files or as records in memory.
+def as_inputs(
+    data: Any, kind: str, *, format: str | None = None, names: str | PathLike[str] | Sequence[Any] = ()
+) -> list[Input]:
+    """Return data as files or as records in memory.
 
     Args:
-        content: The data.
+        data: The data, as `arrange` accepts or returns it.
         kind: Plural of the kind of the items, such as "molecules".
+        format: Format of the files.
+        names: Names of the records of a list or an array. Names of files of names are ignored.
 
     Raises:
         InvalidInput: The data are not items of this kind.
     """
+    content = arrange(data, format)
     if isinstance(content, Files):
         return [*content]
-    if isinstance(content, TableData):
+    if isinstance(content, TableData | FileData):
         return [content]
+    records = _as_records(content, kind)
+    return [records.with_names([] if isinstance(names, str | PathLike) else [*names])]
+
+
+def _as_records(content: "Matrix | list[Any]", kind: str) -> RecordData:
     if kind == "vectors":
-        return [RecordData("array of vectors", "vector", vector_records(_vectors(content)))]
+        return RecordData("array of vectors", "vector", vector_records(_vectors(content)))
+    if kind in ("graphs", "nodes"):
+        return RecordData("list of graphs", "graph", graph_records(content))
     if (bits := read_bits(content)) is not None:
-        return [RecordData("array of fingerprints", "fingerprint", bit_records(bits.content))]
-    return [RecordData("list", "fingerprint" if kind == "fingerprints" else "smiles", structure_records(content))]
+        return RecordData("array of fingerprints", "fingerprint", bit_records(bits.content))
+    return RecordData("list", "fingerprint" if kind == "fingerprints" else "smiles", structure_records(content))
 
 
-def read_bits(data: "Files | TableData | Matrix | list[Any]") -> Bits | None:
+def read_bits(data: "Files | FileData | TableData | Matrix | list[Any]") -> Bits | None:
     """Return fingerprints in memory, or None if the data is of another type.
 
     Args:

@@ -1,64 +1,80 @@
-"""`graphkin.ingest`, the Python counterpart of the command `graphkin ingest`."""
+"""`graphkin.ingest` and `Collection.append`, the Python counterparts of the commands `graphkin ingest` and `append`."""
 
 import os
 from collections.abc import Sequence
-from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal
 
-from graphkin.ingest.progress_bars import library_progress
+from graphkin.library.arguments import File, read_arguments
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.manifest import Manifest
 from graphkin.similarity.recipe import Recipe
 
 if TYPE_CHECKING:
-    from graphkin.ingest.readers import ReadOptions
-
-File: TypeAlias = str | PathLike[str]
+    from graphkin.ingest.readers import Input, ReadOptions
+    from graphkin.library.collection import Collection
 
 
 def ingest(
-    files: File | Sequence[File],
+    data: Any,
     *,
-    store: File,
-    collection: str,
+    store: File | None = None,
+    collection: str = "items",
     kind: Literal["molecules", "graphs", "nodes", "fingerprints", "vectors"] = "molecules",
     preset: str = "default",
     threshold: float | None = None,
-    format: str | None = None,
-    smiles_column: str | None = None,
-    name_column: str | None = None,
+    smiles: str | None = None,
+    name: str | None = None,
+    properties: Sequence[str] | None = None,
     fingerprint_column: str | None = None,
     vector_column: str | None = None,
     names: File | Sequence[File] = (),
+    format: str | None = None,
     delimiter: Literal["comma", "tab", "semicolon", "pipe", "space"] | None = None,
+    encoding: str | None = None,
+    decimal: Literal[".", ","] = ".",
     max_rejected: float = 0.1,
     workers: int | None = None,
     device: Literal["cpu", "cuda"] = "cpu",
     **recipe: Any,
-) -> Manifest:
-    """Build the similarity graph of the items in files, and publish it as a generation of a collection.
+) -> "Collection":
+    """Build the similarity graph of molecules or other items, and publish it as a generation of a collection.
 
-    Progress bars are shown in notebooks and on terminals.
+    Records that cannot be read are rejected. The rejected records of data in memory are named by their position,
+    counted from 0. Progress bars are shown in notebooks and on terminals.
 
     Args:
-        files: One file, or a list of files.
-        store: A folder, which is created if it does not exist, or the address neo4j://HOST of a Neo4j server.
+        data: The items, one of:
+
+            - the path of a file, or a list of paths; or an open file, in binary or text mode
+            - a data frame of pandas or Polars, an Arrow table, or any object with `__arrow_c_stream__`
+            - a list, Series, array or other iterable of SMILES or of RDKit molecules, whose titles become names and
+              whose properties are kept
+            - fingerprints, with kind="fingerprints": an array of shape (n, bits) of 0 and 1, an array of uint64 of
+              shape (n, bits / 64) with packed bits, a sparse matrix of SciPy, or RDKit bit vectors
+            - vectors, with kind="vectors": an array of shape (n, numbers)
+            - graphs of NetworkX or of PyTorch Geometric, with kind="graphs"
+        store: A folder, which is created if it does not exist, or the address neo4j://HOST of a Neo4j server. By
+            default, a temporary folder, which is removed with the last object that uses it.
         collection: Name of the collection.
         kind: Kind of the items.
         preset: Name of a set of defaults for the recipe. Molecules, graphs and nodes have presets
             besides "default".
         threshold: Minimum similarity of an edge. Without a preset, the default is 0.4 for molecules and fingerprints, 0
             for graphs, 0.5 for nodes, and 0.8 for vectors.
-        format: Format of the files, such as "smi" or "csv". By default, the file name extension decides.
-        smiles_column: Name of the column with SMILES, for tables. The default is "smiles".
-        name_column: Name of the column with item names. The default is a column called id, Compound ID, name or
+        smiles: Name of the column with SMILES, for tables. The default is "smiles".
+        name: Name of the column with item names. The default is a column called id, Compound ID, name or
             similar, if there is one.
+        properties: Names of the columns, or data items of an SD file, that become properties of the items. The default
+            is all other columns.
         fingerprint_column: Name of the column with fingerprints. The default is "fingerprint". Molecules have such a
             column only with the recipe option fingerprint="given".
         vector_column: Name of the column with vectors. The default is "vector".
-        names: The file with the names of the rows of a .npy file, one name per line. For several .npy files, a list
-            with one file per .npy file.
+        names: The names of the rows of an array or list in memory. For a .npy file, the file with the names of its
+            rows, one per line; for several, a list with one file per .npy file.
+        format: Format of the files, such as "smi" or "csv". By default, the file name extension decides.
         delimiter: Delimiter of text tables. By default, it is inferred from the header of a .csv file.
+        encoding: Encoding of text files, such as "cp1252" or "utf-16". The default is UTF-8.
+        decimal: Decimal separator of numbers in text tables.
         max_rejected: Maximum fraction of records that may be rejected, 0 to 1. If more are rejected, nothing is
             published.
         workers: Number of worker processes and of threads. The default is the number of cores.
@@ -69,50 +85,61 @@ def ingest(
             The reference of the command lists them.
 
     Returns:
-        The manifest of the generation: counts, recipe, library versions and checksums.
+        The open collection. Its `manifest` has the counts, the recipe and the versions of libraries.
 
     Raises:
-        InvalidInput: An argument or a file is invalid. Nothing is published.
+        InvalidInput: An argument or the data is invalid. Nothing is published.
         StoreError: The store cannot be written. Nothing is published.
 
     Example:
         ```python
-        manifest = graphkin.ingest("molecules.csv", store="store", collection="mine", threshold=0.4, top_k=20)
-        print(manifest.counts, manifest.pairs, manifest.unchanged)
+        mine = graphkin.ingest("molecules.csv", store="store", collection="mine", threshold=0.4, top_k=20)
+        print(mine, mine.manifest.counts)
+        graphkin.ingest(["CCO", "CCN", "c1ccccc1O"]).edges(min_similarity=0.4)
         ```
     """
     from graphkin.ingest import pipeline
-    from graphkin.ingest.recipes import read_options
+    from graphkin.ingest.progress_bars import library_progress
+    from graphkin.library.stored import StoredCollections
     from graphkin.store import open_store
 
-    read = read_options(
+    inputs, options = read_arguments(
         kind,
-        smiles_column,
-        fingerprint_column,
-        vector_column,
+        data,
+        smiles=smiles,
+        name=name,
+        properties=properties,
+        fingerprint_column=fingerprint_column,
+        vector_column=vector_column,
+        names=names,
         format=format,
-        name_column=name_column,
         delimiter=delimiter,
-    )
-    options = pipeline.IngestOptions(
-        read=read,
-        names=_paths(names),
+        encoding=encoding,
+        decimal=decimal,
         max_rejected=max_rejected,
-        workers=workers or os.cpu_count() or 1,
+        workers=workers,
         device=device,
     )
-    paths = _paths(files)
-    resolved_recipe = _resolve_recipe(kind, preset, paths, read, {"threshold": threshold, **recipe})
-    with open_store(os.fspath(store), create=True) as target:
-        return pipeline.ingest(target, collection, paths, resolved_recipe, options, library_progress())
-
-
-def _paths(files: File | Sequence[File]) -> list[str]:
-    return [os.fspath(file) for file in ([files] if isinstance(files, str | PathLike) else files)]
+    resolved_recipe = _resolve_recipe(kind, preset, inputs, options.read, {"threshold": threshold, **recipe})
+    folder: TemporaryDirectory[str] | None = None
+    if store is None:
+        folder = TemporaryDirectory(prefix="graphkin-")
+        store = folder.name
+    location = os.fspath(store)
+    try:
+        with open_store(location, create=True) as target:
+            manifest = pipeline.ingest(target, collection, inputs, resolved_recipe, options, library_progress())
+        opened = StoredCollections(location, folder).collection(collection, manifest.generation)
+    except BaseException:  # also a keyboard interrupt
+        if folder is not None:
+            folder.cleanup()
+        raise
+    opened.manifest = manifest  # of this run, which may have found a published generation
+    return opened
 
 
 def _resolve_recipe(
-    kind: str, preset: str, files: Sequence[str], read: "ReadOptions", options: dict[str, Any]
+    kind: str, preset: str, files: "Sequence[Input]", read: "ReadOptions", options: dict[str, Any]
 ) -> Recipe:
     """Return the recipe for a kind of items, with the defaults of a preset.
 

@@ -1,8 +1,7 @@
 """Collections of a store that this process reads: a folder, a Neo4j database or a Parquet export."""
 
-import os
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
 from weakref import WeakSet, finalize
 
 import numpy as np
@@ -10,19 +9,15 @@ import pyarrow as pa
 
 from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.mcs import CommonSubstructure
-from graphkin.collection.exporting import export
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
-from graphkin.ingest.info import CollectionInfo
-from graphkin.ingest.item_list import ItemList
-from graphkin.ingest.progress_bars import library_progress
-from graphkin.ingest.remove import remove
 from graphkin.library.base import Hits, closed_error
 from graphkin.library.collection import Collection
 from graphkin.library.collections import Collections
 from graphkin.library.table import Table
 from graphkin.protocol.errors import NotFound
+from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import (
     CliffsQuery,
     ClusteredFields,
@@ -34,15 +29,13 @@ from graphkin.protocol.requests import (
     SearchBody,
 )
 from graphkin.protocol.validation import parse_policy
-from graphkin.protocol.values import Exported, ListedBy, PolicyName
+from graphkin.protocol.values import PolicyName
 from graphkin.runtime.files import absolute_location
 from graphkin.similarity.columns import numeric_property
-from graphkin.similarity.compaction import compact
 from graphkin.similarity.hits import Matches
 from graphkin.store import open_store
-from graphkin.store.backup import delete
 from graphkin.store.base import Generation, Store
-from graphkin.store.records import EDGE_SCHEMA, REJECTION_SCHEMA, Int32, Int64
+from graphkin.store.records import EDGE_SCHEMA, Int32, Int64
 from graphkin.store.sampling.base import require_ids
 from graphkin.store.sampling.rows import positives_provenance, positives_rows, schema_metadata
 
@@ -86,9 +79,6 @@ class StoredCollections(Collections):
 
     def __iter__(self) -> Iterator[str]:
         return iter([collection.name for collection in self.store.collections()])
-
-    def delete(self, name: str, generation: str | None = None) -> None:
-        delete(self.store, name, generation)
 
     def close(self) -> None:
         for collection in self._opened:
@@ -146,12 +136,6 @@ class StoredCollection(Collection):
             raise closed_error("collection", self.name)
         return self._latest
 
-    @property
-    def _store(self) -> Store:
-        """The store, unless this collection is closed."""
-        _ = self._open
-        return self._collections.store
-
     def __reduce__(self) -> tuple[Any, ...]:
         return StoredCollections.collection, (self._collections, self.name, self.generation)
 
@@ -159,6 +143,11 @@ class StoredCollection(Collection):
     def stored(self) -> Generation:
         """The generation as the store holds it."""
         return self._open.generation
+
+    def _change(self, change: Callable[[Store], Manifest]) -> None:
+        report = change(self._collections.store)
+        self._read(self._collections.store.open(self.name, report.generation))
+        self.manifest = report
 
     def positives(
         self,
@@ -237,25 +226,6 @@ class StoredCollection(Collection):
 
     def _rows(self, ids: Int32 | Int64) -> pa.Table:
         return self._open.items_of(ids)
-
-    def _info(self) -> CollectionInfo:
-        return CollectionInfo.from_store(self._store, self.name, self.generation)
-
-    def _rejections(self) -> pa.Table:
-        return pa.Table.from_batches(self._open.rejections(), REJECTION_SCHEMA)
-
-    def _export(self, file: BinaryIO, content: Exported, format: str, **options: Any) -> None:
-        file.writelines(export(self._open.generation, content, format, **options))
-
-    def _remove(self, items: ItemList, by: ListedBy, workers: int | None) -> list[dict[str, Any]]:
-        threads = workers or os.cpu_count() or 1
-        removed = remove(self._store, self.name, items, by, threads, library_progress())
-        self._read(self._store.open(self.name, removed.manifest.generation))
-        return list(removed.missing.to_pylist())
-
-    def _compact(self) -> None:
-        compact(self._store, self.name, library_progress().stage)
-        self._read(self._store.open(self.name, self.generation))
 
     def close(self) -> None:
         self._closing()

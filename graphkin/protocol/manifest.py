@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from graphkin.protocol.errors import StoreFormat
 from graphkin.protocol.frozen import Frozen
+from graphkin.protocol.parameters import parameter
 from graphkin.protocol.values import Kind, RemovedBy
 
 
@@ -186,8 +187,8 @@ class Provenance(Frozen):
         limit = self.recipe.get("top_k")
         return (
             f"these are stored pairs only: {self.pairs_text}, because each item keeps its {limit} most similar "
-            "neighbors; complete=True (--complete) computes all of them, and an ingest with top_k=0 (--top-k 0) stores "
-            "them"
+            f"neighbors; {parameter('--complete', True)} computes all of them, and an ingest with "
+            f"{parameter('--top-k', 0)} stores them"
         )
 
 

@@ -3,6 +3,7 @@
 from typing import Literal, TypeAlias
 
 from graphkin.protocol.errors import InvalidInput, install_hint
+from graphkin.protocol.parameters import parameter
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 """Device that compares pairs: the processor, or an NVIDIA GPU."""
@@ -14,7 +15,7 @@ def cpu_only(device: Device) -> InvalidInput:
         "a GPU compares only molecules and fingerprints, by Tanimoto similarity and with exact candidates",
         given=f"device {device}",
         expected="device cpu",
-        hint="leave --device out (in Python device), or use --device cpu",
+        hint=f"leave {parameter('--device')} out, or use {parameter('--device', 'cpu')}",
     )
 
 
@@ -32,7 +33,7 @@ def require_device(device: Device) -> None:
         raise InvalidInput(
             f"comparisons on a GPU need the package {error.name}, which is not installed",
             given=f"device {device}",
-            expected="--device cpu, which gives the same result",
+            expected="device cpu, which gives the same result",
             hint=install_hint("gpu") + "; or use the device cpu",
         ) from error
     require_cuda()

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.frozen import Frozen
+from graphkin.protocol.parameters import parameter
 from graphkin.protocol.validation import describe, expectation, first_error, next_step, quote
 
 AnyRecipe = TypeVar("AnyRecipe", bound="Recipe")
@@ -94,5 +95,5 @@ def _hint(error: Mapping[str, Any], name: str) -> str:
     names = [option for option, value in values if isinstance(value, str | int | float) and option != "name"]
     if not error["loc"] and not is_combination:
         return next_step(error, name)
-    options = " or ".join(f"--{option.replace('_', '-')}" for option in names or [name])
-    return f"correct {options} (in Python {' or '.join(names or [name])})"
+    options = " or ".join(parameter(f"--{option.replace('_', '-')}") for option in names or [name])
+    return f"correct {options}"

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Conflict, Damage, InvalidInput, NotFound, StoreDamaged, StoreFormat, suggest
 from graphkin.protocol.generations import expand_id
 from graphkin.protocol.manifest import Manifest, Provenance, Rerun
+from graphkin.protocol.parameters import choose_wording, parameter
 from graphkin.protocol.values import Kind
 from graphkin.store.columns import ID, item_schema, numbers, properties, titles
 from graphkin.store.identity import BlockHasher, generation_id
@@ -164,7 +165,9 @@ class Store(ABC):
             hint=suggest(
                 name,
                 [entry.name for entry in collections],
-                "name one of them with --collection" if collections else "run `graphkin ingest` to create a collection",
+                choose_wording(command_line="name one of them with --collection", python="name one of them")
+                if collections
+                else "run `graphkin ingest` to create a collection",
             ),
         )
 
@@ -335,7 +338,7 @@ class Store(ABC):
                     f"collection {collection!r} holds items of kind {existing.kind}",
                     given=kind,
                     expected=f"items of kind {existing.kind}",
-                    hint="choose another name with --collection (in Python, another collection)",
+                    hint=f"choose another name with {parameter('--collection')}",
                 )
 
     @abstractmethod
@@ -608,8 +611,8 @@ class Generation(ABC):
             raise Conflict(
                 f"collection {self.collection!r} has no InChIKeys",
                 given=value,
-                expected="a collection ingested with --inchikey",
-                hint="select items by SMILES or by name, or ingest again with --inchikey (in Python inchikey=True)",
+                expected="a collection with InChIKeys",
+                hint=f"select items by SMILES or by name, or ingest again with {parameter('--inchikey', True)}",
             )
 
     def items(self, ids: Sequence[int] | Int32) -> list[Item]:
@@ -892,7 +895,7 @@ def _require_snapshot(engine: Engine) -> None:
             "the gds sampler needs a Neo4j store",
             given=f"sampler {engine}, and a store that is not in Neo4j",
             expected="sampler snapshot, or a store at a neo4j:// or bolt:// URL",
-            hint="use --sampler snapshot, which works with every store",
+            hint="use the sampler snapshot, which works with every store",
         )
 
 

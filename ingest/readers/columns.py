@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.records import Record
 from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.molecules.fingerprint_text import join_fingerprint
@@ -15,11 +16,17 @@ MAX_COLUMNS = 10_000
 Delimiter: TypeAlias = Literal["comma", "tab", "semicolon", "pipe", "space"]
 """Name of the character that separates the cells of a text table."""
 
+Decimal: TypeAlias = Literal[".", ","]
+"""Character between the whole and the fractional part of a number."""
+
 Options: TypeAlias = tuple[str, str]
 """Command-line options that choose the column of the structure and that of the name, for error messages."""
 
 OPTIONS: Options = ("--smiles-column", "--name-column")
 _FINGERPRINT_OPTION = "--fingerprint-column"
+
+_DECIMAL_COMMA = re.compile(r"([<>=≤≥~]*\s*[+-]?\d*),(\d+([eE][+-]?\d+)?)")
+"""A number with a decimal comma. It may be censored."""
 
 _MAX_LIST_LENGTH = 500  # characters of column names in an error message
 
@@ -44,6 +51,7 @@ class Columns:
         properties: Position and name of each other column.
         fingerprint: Position of the fingerprint column, or None. The fingerprint and the structure together are the
             text of a record (`join_fingerprint`).
+        decimal: Decimal separator of numbers.
     """
 
     names: tuple[str, ...]
@@ -51,6 +59,7 @@ class Columns:
     name: int | None
     properties: tuple[tuple[int, str], ...]
     fingerprint: int | None = None
+    decimal: Decimal = "."
 
     @classmethod
     def resolve(
@@ -62,6 +71,8 @@ class Columns:
         options: Options = OPTIONS,
         separated: str = "",
         fingerprint: str | None = None,
+        properties: Sequence[str] | None = None,
+        decimal: Decimal = ".",
     ) -> "Columns":
         """Find the columns in a header.
 
@@ -77,6 +88,8 @@ class Columns:
             options: Command-line options that choose the structure and name columns, for errors.
             separated: Phrase that names the delimiter, which errors append to the list of columns.
             fingerprint: Title of the fingerprint column, or None.
+            properties: Titles of the columns that become properties; None for all other columns.
+            decimal: Decimal separator of numbers.
 
         Raises:
             InvalidInput: A column is missing or ambiguous, two columns have the same name, or there are more than
@@ -107,8 +120,13 @@ class Columns:
             None if fingerprint is None else _require_column(source, names, fingerprint, _FINGERPRINT_OPTION, separated)
         )
         used = (structure_position, name_position, fingerprint_position)
-        properties = tuple((position, title) for position, title in enumerate(names) if position not in used)
-        return cls(names, structure_position, name_position, properties, fingerprint_position)
+        positions = (
+            range(len(names))
+            if properties is None
+            else [_require_column(source, names, title, "--properties", separated) for title in properties]
+        )
+        kept = tuple((position, names[position]) for position in dict.fromkeys(positions) if position not in used)
+        return cls(names, structure_position, name_position, kept, fingerprint_position, decimal)
 
     def record(self, line: int, cells: Sequence[str | None]) -> Record:
         """Return one row as a record. Empty and null cells do not become properties.
@@ -136,8 +154,14 @@ class Columns:
         for position, title in self.properties:
             if position < count and (value := cells[position]):
                 keys.append(title)
-                values.append(value)
+                values.append(value if self.decimal == "." else _with_point(value))
         return line, structure, (name and name.strip()) or None, keys, values, None
+
+
+def _with_point(value: str) -> str:
+    """Return a number with a decimal comma with a point instead, and any other text unchanged."""
+    match = _DECIMAL_COMMA.fullmatch(value.strip())
+    return value if match is None else f"{match[1]}.{match[2]}"
 
 
 def likely_names(columns: Sequence[str]) -> list[str]:
@@ -169,7 +193,7 @@ def _find(source: str, names: Sequence[str], column: str, option: str) -> int | 
             f"{source} has several columns that match {column!r} in another case",
             given=column,
             expected=f"one of {_shorten(', '.join(names[position] for position in matches))}",
-            hint=f"name the column exactly with {option}",
+            hint=f"name the column exactly with {parameter(option)}",
         )
     return matches[0] if matches else None
 
@@ -185,9 +209,9 @@ def _require_column(source: str, names: Sequence[str], column: str, option: str,
             expected=f"one of {_shorten(', '.join(names))}{separated}"
             if names
             else "a header line that names the columns",
-            hint=f"name the column with {option}"
+            hint=f"name the column with {parameter(option)}"
             if similar_name is None
-            else f"did you mean {option} {_shorten(similar_name)!r}?",
+            else f"did you mean {parameter(option, _shorten(similar_name))}?",
         )
     return position
 

@@ -2,11 +2,12 @@
 
 import csv
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias, get_args
 
-from graphkin.ingest.readers.columns import OPTIONS, Columns, Delimiter, Options
+from graphkin.protocol.parameters import parameter
+from graphkin.ingest.readers.columns import OPTIONS, Columns, Decimal, Delimiter, Options
 from graphkin.ingest.readers.lines import Line
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
@@ -30,6 +31,8 @@ def read_delimited(
     name: str | None,
     options: Options = OPTIONS,
     fingerprint: str | None = None,
+    properties: Sequence[str] | None = None,
+    decimal: Decimal = ".",
 ) -> Iterator[Record]:
     """Read a text table. Each row is a record, and so is a blank line. The header is read immediately.
 
@@ -44,6 +47,8 @@ def read_delimited(
         name: Title of the name column; None to look for a usual title.
         options: Command-line options that choose other columns, for errors.
         fingerprint: Title of the fingerprint column, or None.
+        properties: Titles of the columns that become properties; None for all other columns.
+        decimal: Decimal separator of numbers.
 
     Raises:
         InvalidInput: As `Columns.resolve` raises it.
@@ -57,10 +62,13 @@ def read_delimited(
         raise InvalidInput(
             f"the first line of {source} cannot be read as a header: it {fault}",
             expected="a line that names the columns",
-            hint="correct the first line, or name the separator with --delimiter",
+            hint=f"correct the first line, or name the separator with {parameter('--delimiter')}",
         )
     separated = f" (cells are separated by a {used_delimiter})"
-    return _records(rows, Columns.resolve(source, header, structure, name, options, separated, fingerprint))
+    columns = Columns.resolve(
+        source, header, structure, name, options, separated, fingerprint, properties, decimal=decimal
+    )
+    return _records(rows, columns)
 
 
 def _detect_delimiter(header: str, title: str) -> Delimiter:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.records import HAS_NUL, MAX_RECORD, NOT_UTF8
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import Int64
@@ -60,7 +61,7 @@ def read_edgelist(path: str, stream: IO[bytes], line: int = 1, comment: bytes = 
                 f"{path} is not an edge list",
                 given=f"a line of more than {MAX_RECORD:,} bytes",
                 expected=f"two node names on each line, in at most {MAX_RECORD:,} bytes",
-                hint="check the file, or name its format with --format",
+                hint=f"check the file, or name its format with {parameter('--format')}",
             )
         if newline:
             yield _parse_block(head + newline, line, comment)

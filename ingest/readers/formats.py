@@ -2,21 +2,24 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import IO, BinaryIO
 
 import pyarrow as pa
 
+from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.columns import OPTIONS, Options
 from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
 from graphkin.ingest.readers.fps import read_fps
 from graphkin.ingest.readers.jsonl import read_jsonl
 from graphkin.ingest.readers.lines import Line, read_lines
-from graphkin.ingest.readers.memory import Input
+from graphkin.ingest.readers.memory import FileData, Input
 from graphkin.ingest.readers.npy import read_array
 from graphkin.ingest.readers.parquet import ParquetRecords
-from graphkin.ingest.readers.raw import COMPRESSED, Raw, open_decompressed, spool_to_disk, translate_read_errors
-from graphkin.ingest.readers.records import Record, batches
+from graphkin.ingest.readers.raw import COMPRESSED, Raw, as_utf8, open_decompressed, spool_to_disk, translate_read_errors
+from graphkin.ingest.readers.records import Record, batches, keep_properties
 from graphkin.ingest.readers.sdf import read_sdf
 from graphkin.ingest.readers.smi import read_smi
 from graphkin.ingest.readers.source import STDIN, ReadOptions, Source, open_raw, open_raw_folder
@@ -41,6 +44,7 @@ EXTENSIONS = {
     ".ndjson": "jsonl",
     ".fps": "fps",
     ".npy": "npy",
+    ".xlsx": "xlsx",
 }
 """Format by file extension in lower case, without the extension of a compressed file. A folder has the format tu."""
 
@@ -48,8 +52,9 @@ MAX_GRAPH = 16_000_000
 """Maximum length of a JSON line, in bytes."""
 
 _TU, _NPY = "tu", "npy"
-_TABLES = ("csv", "tsv", "parquet")
-WHOLE = ("parquet", "graphml", "npz")
+_TABLES = ("csv", "tsv", "parquet", "xlsx")
+_LINES = ("smi", "sdf", "fps", "jsonl", "csv", "tsv")
+WHOLE = ("parquet", "graphml", "npz", "xlsx")
 """Formats whose files are held in memory as a whole while they are read."""
 
 
@@ -57,7 +62,7 @@ def open_source(
     path: Input,
     notations: Mapping[str, str],
     options: ReadOptions,
-    stdin: BinaryIO | None = None,
+    stream: BinaryIO | None = None,
     names: str | None = None,
 ) -> Source:
     """Open a source, and read its header.
@@ -68,13 +73,16 @@ def open_source(
         path: Path of a file or of a folder in TUDataset's layout, "-" for standard input, or data in memory.
         notations: Accepted formats, each with the notation of its records.
         options: Options for reading the source.
-        stdin: Stream to read instead of the standard input of the process.
+        stream: Stream to read instead of the file or of standard input. `path` is its name.
         names: Path of a second file with the names of the rows of an array, one per line.
 
     Raises:
         InvalidInput: The source cannot be opened, is empty, has a format that is not accepted or is not in its stated
             format, or lacks a column.
     """
+    if isinstance(path, FileData):
+        used_options = replace(options, encoding=None) if path.is_text else options
+        return open_source(path.name, notations, used_options, BytesIO(path.content))
     if not isinstance(path, str):
         return path.open(notations, options)
     folder = path != STDIN and _TU in notations and Path(path).is_dir()
@@ -90,25 +98,25 @@ def open_source(
         raise InvalidInput(
             "a folder is read only in the TUDataset layout",
             given=f"{path} as {format}",
-            expected="a file, or --format tu",
-            hint="name a file of the folder, or leave --format out",
+            expected=f"a file, or {parameter('--format', _TU)}",
+            hint=f"name a file of the folder, or leave {parameter('--format')} out",
         )
     if options.fingerprint_column is not None and format not in _TABLES:
         raise InvalidInput(
             "only tables have a column of fingerprints",
             given=f"{path} as {format}",
             expected=" or ".join(_TABLES),
-            hint=f"convert the file to {' or '.join(_TABLES)}, or leave --fingerprint-column out",
+            hint=f"convert the file to {' or '.join(_TABLES)}, or leave {parameter('--fingerprint-column')} out",
         )
     if names is not None and format != _NPY:
         raise InvalidInput(
             "only NumPy arrays take their names from a separate file",
             given=f"{path} as {format}",
             expected="a .npy file",
-            hint=f"leave --names out: files in the format {format} hold names themselves",
+            hint=f"leave {parameter('--names')} out: files in the format {format} hold names themselves",
         )
     with ExitStack() as resources:
-        raw, bytes_total = open_raw_folder(path, resources) if folder else open_raw(path, stdin, resources)
+        raw, bytes_total = open_raw_folder(path, resources) if folder else open_raw(path, stream, resources)
         companions: list[tuple[str, Raw]] = []
         if format == _TU:
             records = batches(read_tu(path))
@@ -141,8 +149,8 @@ def choose_format(path: str, requested: str | None, formats: Mapping[str, str], 
         raise InvalidInput(
             "the format of standard input is unknown",
             given=path,
-            expected=f"--format with one of {accepted}",
-            hint="add --format",
+            expected=f"{parameter('--format')} with one of {accepted}",
+            hint=f"add {parameter('--format')}",
         )
     extensions = {extension: format for extension, format in by_extension.items() if format in formats}
     format = requested or extensions.get(extension(path))
@@ -150,14 +158,14 @@ def choose_format(path: str, requested: str | None, formats: Mapping[str, str], 
         raise InvalidInput(
             f"the format of {path} cannot be determined from its name",
             expected=f"{', '.join(extensions)}, with or without {', '.join(COMPRESSED)}",
-            hint=f"rename the file, or add --format with one of {accepted}",
+            hint=f"rename the file, or add {parameter('--format')} with one of {accepted}",
         )
     if format not in formats:
         raise InvalidInput(
             "this format is not accepted here",
             given=format,
             expected=f"one of {accepted}",
-            hint="choose one of the accepted formats with --format",
+            hint=f"choose one of the accepted formats with {parameter('--format')}",
         )
     return format
 
@@ -179,16 +187,21 @@ def _batches(
     resources: ExitStack,
 ) -> Iterator[pa.RecordBatch]:
     stream, compressed = open_decompressed(path, raw, "at least one record", whole=format in WHOLE)
+    if options.encoding is not None and format in _LINES:
+        stream = as_utf8(path, stream, options.encoding)
     column = options.structure_column or notation
     chosen_by = (f"--{notation}-column", OPTIONS[1])
     if format == _NPY:
         return batches(read_array(path, stream, notation, names))
     if format != "parquet":
-        return batches(_records(path, format, stream, column, options, chosen_by))
+        records = _records(path, format, stream, column, options, chosen_by)
+        if options.properties is not None and format not in _TABLES:
+            records = keep_properties(path, records, options.properties)
+        return batches(records)
     seekable = bytes_total is not None and not compressed
     content = resources.enter_context(pa.OSFile(path)) if seekable else spool_to_disk(stream, resources)
     columns = (column, options.name_column, chosen_by, options.fingerprint_column)
-    parquet = ParquetRecords(path, content, *columns, notation)
+    parquet = ParquetRecords(path, content, *columns, notation, options.properties)
     return _hash_alongside(batches(parquet), raw, bytes_total, parquet.rows)
 
 
@@ -221,5 +234,17 @@ def _records(
             from graphkin.ingest.readers.graphml import read_graphml  # importing NetworkX is slow
 
             return read_graphml(path, stream)
-    lines, delimiter = read_lines(path, stream), options.delimiter or DELIMITERS[format]
-    return read_delimited(path, lines, delimiter, column, options.name_column, chosen_by, options.fingerprint_column)
+    columns = (column, options.name_column, chosen_by)
+    if format == "xlsx":
+        from graphkin.ingest.readers.xlsx import read_xlsx
+
+        return read_xlsx(path, stream, *columns, options.fingerprint_column, options.properties)
+    return read_delimited(
+        path,
+        read_lines(path, stream),
+        options.delimiter or DELIMITERS[format],
+        *columns,
+        options.fingerprint_column,
+        options.properties,
+        options.decimal,
+    )

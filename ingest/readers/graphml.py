@@ -10,6 +10,7 @@ from xml.etree.ElementTree import ParseError, fromstring
 from networkx import NetworkXError
 from networkx.readwrite.graphml import GraphMLReader
 
+from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.records import Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
 
@@ -31,7 +32,7 @@ def read_graphml(path: str, stream: IO[bytes]) -> Iterator[Record]:
         if isinstance(graph, Exception):
             yield faulty_record(line, element.get("id") or "", f"no valid GraphML: {graph}")
         else:
-            yield _record(line, graph, element.get("id"))
+            yield graph_record(line, graph, element.get("id"))
 
 
 def read_graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any]]:
@@ -65,7 +66,7 @@ def _graphs(path: str, stream: IO[bytes]) -> Iterator[tuple[int, Any, Any]]:
         raise InvalidInput(
             f"{path} is not GraphML: {error}",
             expected="a <graphml> document",
-            hint="check the file, or name its format with --format",
+            hint=f"check the file, or name its format with {parameter('--format')}",
         ) from error
     if len(elements) != len(lines):
         lines = [1] * len(elements)  # a comment contains <graph>, so the lines are unknown
@@ -94,7 +95,14 @@ class _Reader(GraphMLReader):  # type: ignore[misc]
         return graph
 
 
-def _record(line: int, graph: Any, id: str | None) -> Record:
+def graph_record(line: int, graph: Any, id: str | None = None) -> Record:
+    """Return a graph of NetworkX as a record.
+
+    Args:
+        line: Line or position of the record.
+        graph: The graph.
+        id: Name of the graph if it has no attribute `name`.
+    """
     number = {node: index for index, node in enumerate(graph)}
     content: dict[str, Any] = {"num_nodes": len(number), "edges": [[number[u], number[v]] for u, v in graph.edges()]}
     labels = [data[_LABEL] for _, data in graph.nodes(data=True) if _LABEL in data]

@@ -1,13 +1,14 @@
 """Data in memory, which is read like a file. Records are numbered by their position, from 0."""
 
 import hashlib
+import io
 import json
 import math
 from binascii import hexlify
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,18 +17,11 @@ from rdkit import Chem
 
 from graphkin.ingest.readers.arrow_tables import ArrowRecords
 from graphkin.ingest.readers.columns import OPTIONS, Columns
-from graphkin.ingest.readers.records import (
-    MAX_RECORD,
-    RECORD_SCHEMA,
-    TOO_LONG,
-    Record,
-    batches,
-    faulty_record,
-    text_fault,
-)
+from graphkin.ingest.readers.records import MAX_RECORD, RECORD_SCHEMA, TOO_LONG, Record, batches, faulty_record, keep_properties, text_fault
 from graphkin.ingest.readers.source import ReadOptions, Source
 from graphkin.protocol import manifest
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, require
+from graphkin.protocol.parameters import parameter
 from graphkin.similarity.describer import Rejected, failure_reason
 from graphkin.similarity.molecules.fingerprint_text import WITH_FINGERPRINT
 from graphkin.similarity.molecules.objects import molecule_name, molecule_properties, molecule_text
@@ -58,8 +52,31 @@ class Data(Protocol):
         ...
 
 
-Input: TypeAlias = str | Data
-"""The path of a file, or data in memory."""
+@dataclass(frozen=True, eq=False)
+class FileData:
+    """The content of an open file.
+
+    Attributes:
+        name: Name of the file, or "file object".
+        content: The content. Text is encoded in UTF-8.
+        is_text: Whether the file was open in text mode, so that the content is in UTF-8 whatever the file has.
+    """
+
+    name: str
+    content: bytes
+    is_text: bool
+
+    @classmethod
+    def from_file(cls, file: Any) -> "FileData":
+        """Read a file object, in binary or text mode, to its end."""
+        name, content = getattr(file, "name", None), file.read()
+        is_text = isinstance(content, str)
+        encoded = content.encode(errors="backslashreplace") if isinstance(content, str) else bytes(content)
+        return cls(name if isinstance(name, str) else "file object", encoded, is_text)
+
+
+Input: TypeAlias = str | FileData | Data
+"""The path of a file, the content of an open file, or data in memory."""
 
 
 def input_name(each: Input) -> str:
@@ -95,6 +112,7 @@ class TableData:
             options.name_column,
             (f"--{notation}-column", OPTIONS[1]),
             fingerprint=options.fingerprint_column,
+            properties=options.properties,
         )
         rows = ArrowRecords(f"the {self.name}", self.table.schema, columns, notation)
         records = rows.read(self.table.to_batches(max_chunksize=_ROWS_PER_BATCH), 0)
@@ -116,6 +134,30 @@ class RecordData:
     notation: str
     records: Sequence[pa.RecordBatch]
 
+    def with_names(self, names: Sequence[Any]) -> "RecordData":
+        """Return the records with these names, or the same records if there are no names.
+
+        Raises:
+            InvalidInput: The numbers of records and of names differ.
+        """
+        if not names:
+            return self
+        rows = sum(batch.num_rows for batch in self.records)
+        require(
+            len(names) == rows,
+            "number of names",
+            f"{len(names):,} names for {rows:,} records",
+            "one name for each record",
+            hint=f"pass as many names as records as {parameter('--names')}",
+        )
+        texts = pa.array([None if is_missing(each) else str(each) or None for each in names], pa.string())
+        position = RECORD_SCHEMA.get_field_index("name")
+        named, start = [], 0
+        for batch in self.records:
+            named.append(batch.set_column(position, RECORD_SCHEMA.field("name"), texts.slice(start, batch.num_rows)))
+            start += batch.num_rows
+        return replace(self, records=named)
+
     def open(self, notations: Mapping[str, str], options: ReadOptions) -> Source:
         if self.notation not in notations.values() or options.fingerprint_column is not None:
             raise InvalidInput(
@@ -126,12 +168,12 @@ class RecordData:
             )
         rows = sum(batch.num_rows for batch in self.records)
         size = sum(batch.nbytes for batch in self.records)
-        return _source(self.name, self.notation, rows, size, iter(self.records))
+        return _source(self.name, self.notation, rows, size, _keep(self.name, self.records, options.properties))
 
 
 def _source(name: str, notation: str, rows: int, size: int, records: Iterator[pa.RecordBatch]) -> Source:
     content = _HashedRecords(records, rows, size)
-    return Source(name, notation, size, iter(content), content, ExitStack())
+    return Source(name, notation, size, iter(content), content, ExitStack(), is_in_memory=True)
 
 
 class _HashedRecords:
@@ -170,6 +212,26 @@ def structure_records(items: Iterable[Any]) -> list[pa.RecordBatch]:
     A molecule brings its title as the name, and its properties.
     """
     return [*batches(_structure_record(position, item) for position, item in enumerate(items))]
+
+
+def graph_records(items: Iterable[Any]) -> list[pa.RecordBatch]:
+    """Return graphs of NetworkX and of PyTorch Geometric as records. None becomes an empty record."""
+    return [*batches(_graph_record(position, item) for position, item in enumerate(items))]
+
+
+def _graph_record(position: int, item: Any) -> Record:
+    if is_missing(item):
+        return position, "", None, (), (), None
+    if hasattr(item, "edge_index"):
+        content = {"num_nodes": int(item.num_nodes), "edges": item.edge_index.T.tolist()}
+        return position, json.dumps(content), None, (), (), None
+    if hasattr(item, "number_of_nodes"):
+        from graphkin.ingest.readers.graphml import graph_record  # importing NetworkX is slow
+
+        record = graph_record(position, item)
+        fault = text_fault("".join([record[2] or "", *record[3], *record[4]]))
+        return record if fault is None else faulty_record(position, record[1], f"its name or a property {fault}")
+    return faulty_record(position, repr(item), f"is of type {type(item).__name__}, not a graph of NetworkX or PyG")
 
 
 def _structure_record(position: int, item: Any) -> Record:
@@ -230,3 +292,19 @@ def vector_records(vectors: NDArray[np.floating[Any]]) -> list[pa.RecordBatch]:
     """Return vectors, (n, numbers), as records in JSON."""
     texts = (json.dumps(row.tolist()) for row in vectors)
     return [*batches((position, text, None, (), (), None) for position, text in enumerate(texts))]
+
+
+def _keep(
+    name: str, records: Sequence[pa.RecordBatch], properties: Sequence[str] | None
+) -> Iterator[pa.RecordBatch]:
+    if properties is None:
+        return iter(records)
+    return batches(keep_properties(f"the {name}", _records(records), properties))
+
+
+def _records(records: Sequence[pa.RecordBatch]) -> Iterator[Record]:
+    for batch in records:
+        for row in batch.to_pylist():
+            pairs = row["properties"]
+            keys, values = [key for key, _ in pairs], [value for _, value in pairs]
+            yield row["line"], row["text"], row["name"], keys, values, row["fault"]

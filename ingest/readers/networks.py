@@ -9,6 +9,7 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 
+from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.columns import Delimiter
 from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
 from graphkin.ingest.readers.edgelist import Fault, NamedEdges, read_edgelist
@@ -166,7 +167,7 @@ class Reading:
                 f"{path} holds no edge",
                 given=first,
                 expected="two node names on each line",
-                hint="check the file, or name its format with --format",
+                hint=f"check the file, or name its format with {parameter('--format')}",
             )
         return cls(Network.from_edges(nodes.names(), source, target), nodes.line, faults)
 

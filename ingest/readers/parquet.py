@@ -1,11 +1,12 @@
 """Parquet files, whose rows are records."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.arrow_tables import ArrowRecords, may_be_long
 from graphkin.ingest.readers.columns import OPTIONS, Columns, Options
 from graphkin.ingest.readers.records import Record
@@ -33,6 +34,7 @@ class ParquetRecords:
         options: Command-line options that choose other columns, for errors.
         fingerprint: Title of the fingerprint column, or None.
         notation: Notation of the structures.
+        properties: Titles of the columns that become properties; None for all other columns.
 
     Raises:
         InvalidInput: The file is not Parquet, the structures have another type, or as `Columns.resolve` raises it.
@@ -47,6 +49,7 @@ class ParquetRecords:
         options: Options = OPTIONS,
         fingerprint: str | None = None,
         notation: str = "smiles",
+        properties: Sequence[str] | None = None,
     ) -> None:
         try:
             metadata = pq.read_metadata(file)
@@ -60,10 +63,12 @@ class ParquetRecords:
                 f"{source} is not a valid Parquet file",
                 given=str(error)[:200],
                 expected="a Parquet file",
-                hint="copy the file again, or name its format with --format",
+                hint=f"copy the file again, or name its format with {parameter('--format')}",
             ) from error
         schema = self._file.schema_arrow
-        columns = Columns.resolve(source, schema.names, structure, name, options, fingerprint=fingerprint)
+        columns = Columns.resolve(
+            source, schema.names, structure, name, options, fingerprint=fingerprint, properties=properties
+        )
         self.rows: int = self._file.metadata.num_rows
         self._records = ArrowRecords(source, schema, columns, notation)
 

@@ -1,5 +1,6 @@
 """Streams of the stored bytes of a source, which are counted, hashed and decompressed while they are read."""
 
+import codecs
 import gzip
 import hashlib
 import io
@@ -219,6 +220,47 @@ def _decompressed_reader(stream: "io.BufferedReader[Any]") -> Callable[[int], by
     if signature.startswith(_ZSTD):
         return pa.CompressedInputStream(stream, "zstd").read
     return None
+
+
+def as_utf8(name: str, stream: IO[bytes], encoding: str) -> IO[bytes]:
+    """Return a stream of UTF-8 with the text of a stream in another encoding.
+
+    Args:
+        name: Name of the file, for errors.
+        stream: The text.
+        encoding: Its encoding, as Python names it, such as "cp1252" or "utf-16".
+
+    Raises:
+        InvalidInput: There is no such encoding. While the stream is read: its bytes are not text in this encoding.
+    """
+    try:
+        decoder = codecs.getincrementaldecoder(encoding)()
+    except LookupError as error:
+        raise InvalidInput(
+            f"there is no encoding {encoding!r}",
+            given=encoding,
+            expected="a text encoding of Python, such as utf-8, utf-16, cp1252 or latin-1",
+            hint="correct the name of the encoding, or leave it out for UTF-8",
+        ) from error
+
+    def read(size: int) -> bytes:
+        text = ""
+        while not text and (data := stream.read(max(size // 4, 1))):  # a character has at most 4 bytes in UTF-8
+            text = decode(data, final=False)
+        return (text or decode(b"", final=True)).encode()
+
+    def decode(data: bytes, *, final: bool) -> str:
+        try:
+            return decoder.decode(data, final)
+        except UnicodeError as error:
+            raise InvalidInput(
+                f"{name} is not text in the encoding {encoding}",
+                given=str(error)[:200],
+                expected=f"text in the encoding {encoding}",
+                hint="name the encoding in which the program wrote the file",
+            ) from error
+
+    return io.BufferedReader(_FunctionStream(read), _BUFFER)
 
 
 @contextmanager

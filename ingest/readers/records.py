@@ -7,6 +7,9 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
+
 RECORD_SCHEMA = pa.schema(
     [
         pa.field("line", pa.int64()),  # 1-based line (row for Parquet) where the record starts
@@ -70,6 +73,32 @@ def text_fault(text: str) -> str | None:
     except UnicodeEncodeError:
         return NOT_UNICODE
     return HAS_NUL if "\0" in text else None
+
+
+def keep_properties(source: str, records: Iterable[Record], properties: Sequence[str]) -> Iterator[Record]:
+    """Yield records with only some of their properties.
+
+    Args:
+        source: Name of the source, for errors.
+        records: The records.
+        properties: Names of the properties to keep.
+
+    Raises:
+        InvalidInput: At the end, no record had one of the properties.
+    """
+    missing, others = dict.fromkeys(properties), dict[str, None]()
+    for line, text, name, keys, values, fault in records:
+        kept = [(key, value) for key, value in zip(keys, values, strict=True) if key in properties]
+        others |= dict.fromkeys(keys)
+        yield line, text, name, [key for key, _ in kept], [value for _, value in kept], fault
+    missing = {name: None for name in missing if name not in others}
+    if missing:
+        raise InvalidInput(
+            f"no record of {source} has a property {next(iter(missing))!r}",
+            given=", ".join(missing),
+            expected=f"one of {', '.join(others)}" if others else "records with properties",
+            hint=f"correct {parameter('--properties')}, or leave it out to keep all properties",
+        )
 
 
 def batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import IO
 
+from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.lines import count_blank
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decode, faulty_record
 from graphkin.protocol.errors import InvalidInput
@@ -40,7 +41,7 @@ def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[
             f"no record of {source} has a data item {name_item!r}",
             given=name_item,
             expected=f"one of {', '.join(missing)}" if missing else "records with data items",
-            hint="leave --name-column out to use the title line as the name",
+            hint=f"leave {parameter('--name-column')} out to use the title line as the name",
         )
 
 

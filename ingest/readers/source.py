@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from graphkin.ingest.readers.columns import Delimiter
+from graphkin.ingest.readers.columns import Decimal, Delimiter
 from graphkin.ingest.readers.raw import Content, Raw, translate_read_errors
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Input
@@ -34,6 +34,9 @@ class ReadOptions:
         target_column: Column of a table of edges with the second nodes; None for "target".
         label_column: Column of a table of node labels; None for "label".
         delimiter: Delimiter of text tables; None for the one of the format, or to detect it in the header.
+        properties: Names of the columns or data items that become properties; None for all.
+        encoding: Encoding of text files, as Python names it; None for UTF-8.
+        decimal: Decimal separator of numbers in text tables.
     """
 
     format: str | None = None
@@ -44,6 +47,9 @@ class ReadOptions:
     target_column: str | None = None
     label_column: str | None = None
     delimiter: Delimiter | None = None
+    properties: tuple[str, ...] | None = None
+    encoding: str | None = None
+    decimal: Decimal = "."
 
 
 class Source:
@@ -56,6 +62,7 @@ class Source:
         name: The path as the caller passed it.
         notation: Notation of the records.
         bytes_total: Size of the file in bytes; None for standard input and pipes.
+        is_in_memory: Whether the source is data in memory, whose records are numbered by their position, from 0.
     """
 
     def __init__(
@@ -67,10 +74,13 @@ class Source:
         raw: Content,
         resources: ExitStack,
         companions: Sequence[tuple[str, Raw]] = (),
+        *,
+        is_in_memory: bool = False,
     ) -> None:
         self.name = name
         self.notation = notation
         self.bytes_total = bytes_total
+        self.is_in_memory = is_in_memory
         self._batches = batches
         self._raw = raw
         self._resources = resources
@@ -99,19 +109,19 @@ class Source:
         self._resources.close()
 
 
-def open_raw(path: str, stdin: BinaryIO | None, resources: ExitStack) -> tuple[Raw, int | None]:
+def open_raw(path: str, stream: BinaryIO | None, resources: ExitStack) -> tuple[Raw, int | None]:
     """Return the raw stream of a file or of standard input, and its size in bytes, or None if the size is unknown.
 
     Args:
         path: Path of the file, or "-" for standard input.
-        stdin: Stream to read instead of the standard input of the process, or None.
+        stream: Stream to read instead, or None.
         resources: Closes the file.
 
     Raises:
         InvalidInput: The file cannot be opened.
     """
-    if path == STDIN:
-        return Raw(stdin or sys.stdin.buffer), None
+    if stream is not None or path == STDIN:
+        return Raw(stream or sys.stdin.buffer), None
     try:
         file = resources.enter_context(Path(path).open("rb"))  # noqa: SIM115 - `resources` closes it
     except OSError as error:

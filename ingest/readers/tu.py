@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
+from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.raw import require_proportion
 from graphkin.ingest.readers.records import Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
@@ -40,7 +41,7 @@ def read_tu(path: str) -> Iterator[Record]:
         raise InvalidInput(
             f"{path} holds no graphs in the TUDataset layout",
             expected="NAME_A.txt and NAME_graph_indicator.txt, in a folder or a zip archive",
-            hint="name the folder that holds these files, or name another format with --format",
+            hint=f"name the folder that holds these files, or name another format with {parameter('--format')}",
         )
     for collection in collections:
         yield from collection.records()

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 
+from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.formats import EXTENSIONS, choose_format, open_source
 from graphkin.ingest.readers.fps import Header, read_header
 from graphkin.ingest.readers.lines import read_lines
@@ -13,7 +14,11 @@ from graphkin.ingest.readers.source import STDIN, ReadOptions, open_raw
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.records import FingerprintType
 
-_HINT = "add --bits for fingerprints, or --dimension for vectors"
+
+
+def _hint() -> str:
+    return f"add {parameter('--bits')} for fingerprints, or {parameter('--dimension')} for vectors"
+
 
 
 def fingerprint_type(files: Sequence[Input], notations: Mapping[str, str], options: ReadOptions) -> FingerprintType:
@@ -43,8 +48,8 @@ def fingerprint_type(files: Sequence[Input], notations: Mapping[str, str], optio
         raise InvalidInput(
             "the first record does not show the number of bits",
             given=input_name(files[0]),
-            expected="a fingerprint in the first record, or --bits",
-            hint=_HINT,
+            expected=f"a fingerprint in the first record, or {parameter('--bits')}",
+            hint=_hint(),
         )
     return FingerprintType(bits, next(iter(types), ""))
 
@@ -62,7 +67,8 @@ def vector_dimension(files: Sequence[Input], notations: Mapping[str, str], optio
             "the files do not have vectors of one length",
             given="; ".join(f"{input_name(file)}: {length}" for file, length in zip(files, lengths, strict=True)),
             expected="vectors of one length",
-            hint="ingest vectors of each length into a collection of its own; --dimension sets the length",
+            hint="ingest vectors of each length into a collection of its own; "
+            f"{parameter('--dimension')} sets the length",
         )
     return length
 
@@ -81,8 +87,8 @@ def _first_text(path: Input, notations: Mapping[str, str], options: ReadOptions)
         raise InvalidInput(
             "standard input does not show the length of fingerprints or vectors",
             given=path,
-            expected="--bits for fingerprints, --dimension for vectors",
-            hint=_HINT,
+            expected="the length",
+            hint=_hint(),
         )
     with closing(open_source(path, notations, options)) as source:
         return next((text for batch in source for text in batch["text"].to_pylist()), "")

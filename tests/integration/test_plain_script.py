@@ -11,7 +11,7 @@ import graphkin
 
 print("begin")
 published = graphkin.ingest("a.smi", store="store", collection="c", threshold=0.1{options})
-print(published.counts.kept)
+print(published.size)
 """
 
 OTHERS = """

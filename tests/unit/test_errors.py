@@ -82,6 +82,8 @@ def constant_text(node: ast.AST) -> str:
             return "".join(map(constant_text, values))
         case ast.IfExp(body=body, orelse=orelse):
             return f"{constant_text(body)}\n{constant_text(orelse)}"
+        case ast.FormattedValue(value=value):
+            return constant_text(value)
         case ast.BinOp(left=left, right=right):
             return constant_text(left) + constant_text(right)
         case ast.BoolOp(values=values) | ast.Call(args=values):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @option(
     "--format",
     "format",
-    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "tu", "graphml", "jsonl", "fps", "npy"]),
+    type=click.Choice(["smi", "csv", "tsv", "sdf", "parquet", "xlsx", "tu", "graphml", "jsonl", "fps", "npy"]),
     panel="Input",
     help="Format of the input. Standard input (-) needs it. [default: by file name]",
 )

@@ -143,7 +143,7 @@ def ingest() -> None:
     panel="Input",
     help="Largest molecule. Larger ones are rejected.",
 )
-@_format("smi", "csv", "tsv", "sdf", "parquet")
+@_format("smi", "csv", "tsv", "sdf", "parquet", "xlsx")
 @options.table_columns
 def molecules(
     preset: str,
@@ -157,8 +157,8 @@ def molecules(
 ) -> None:
     """Build a similarity graph of molecules.
 
-    FILE is .smi .smiles .cxsmiles .txt .csv .tsv .sdf .sd or .parquet, also compressed (.gz .bz2 .xz .zst), or - for
-    standard input. Invalid records are rejected with a reason: see `graphkin info --rejections`.
+    FILE is .smi .smiles .cxsmiles .txt .csv .tsv .sdf .sd .parquet or .xlsx, also compressed (.gz .bz2 .xz .zst), or -
+    for standard input. Invalid records are rejected with a reason: see `graphkin info --rejections`.
 
     With --fingerprint given, molecules are compared by the bits in --fingerprint-column. A molecule that occurs again
     with different bits is rejected.

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 from graphkin.similarity.cuda.blocks import BlockLoader, BlockPairs
 from graphkin.similarity.cuda.device import require_cuda
 from graphkin.similarity.cuda.fingerprints import SortedFingerprints
@@ -101,7 +102,7 @@ class DeviceJoin:
                 "the GPU has too little free memory",
                 given="device cuda",
                 expected="about 3 GB of free GPU memory",
-                hint='use --device cpu (in Python device="cpu"), which computes the same result',
+                hint=f"use {parameter('--device', 'cpu')}, which computes the same result",
             ) from error
 
     def _run(self, first_task: int, threads: int) -> Iterator[Pairs]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.store.records import Float64, Int32
@@ -37,7 +38,7 @@ class GrakelKernel:
                 "the kernels of GraKeL compare all graphs at once, and the files hold too many",
                 given=f"{len(structures):,} graphs",
                 expected=f"at most {_MAX_GRAPHS:,}",
-                hint="use --kernel wl, which computes the same similarities as grakel",
+                hint=f"use {parameter('--kernel', 'wl')}, which computes the same similarities as grakel",
             )
         self._kernel = _kernel(recipe)
         self._graphs = [_graph(structure, recipe) for structure in structures]
@@ -60,7 +61,7 @@ def _kernel(recipe: StructureRecipe) -> Any:
             f"the kernel {recipe.kernel} needs GraKeL, which is not installed",
             given=f"kernel {recipe.kernel}",
             expected="the kernel wl, or the packages of the extra grakel",
-            hint="use --kernel wl; or, with Python 3.12 or earlier, pip install '.[grakel]' in "
+            hint=f"use {parameter('--kernel', 'wl')}; or, with Python 3.12 or earlier, pip install '.[grakel]' in "
             "a clone of the repository",
         ) from error
     match recipe.kernel:

@@ -5,6 +5,7 @@ from importlib.metadata import version
 import numpy as np
 
 from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.protocol.parameters import parameter
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.index import SubtreeIndex
@@ -33,7 +34,7 @@ class GraphSearch(Search):
                 "a collection of this kernel cannot be searched",
                 given=f"kernel {self._recipe.kernel}",
                 expected=f"kernel {' or '.join(WEISFEILER_LEHMAN)}",
-                hint="ingest the graphs again with --kernel wl",
+                hint=f"ingest the graphs again with {parameter('--kernel', 'wl')}",
             )
         self._index = self._load_index(generation)
 

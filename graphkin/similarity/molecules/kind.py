@@ -31,7 +31,14 @@ class MoleculeKind(Kind[MoleculeRecipe]):
     structure_column = "smiles"
     computed_columns = ("molwt", "rings", "heavy_atoms")
     notations = ("smiles", "inchi", "molblock", "fingerprint")
-    file_formats: ClassVar = {"smi": "smiles", "csv": "smiles", "tsv": "smiles", "sdf": "molblock", "parquet": "smiles"}
+    file_formats: ClassVar = {
+        "smi": "smiles",
+        "csv": "smiles",
+        "tsv": "smiles",
+        "sdf": "molblock",
+        "parquet": "smiles",
+        "xlsx": "smiles",
+    }
     max_size = MAX_ATOMS
 
     def descriptors(self, items: pa.Table, recipe: MoleculeRecipe) -> MoleculeDescriptors:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 from graphkin.protocol.values import MAX_SEED
 from graphkin.similarity.graphs.recipe import StructureRecipe
 from graphkin.similarity.recipe import override_preset, validate_recipe
@@ -101,10 +102,10 @@ def resolve_nodes(preset: str = "default", **explicit: Any) -> NodeRecipe:
     if options.get("subgraph", "ppr") == "ppr" and (unused := [*options.keys() & {"walks", "seed"}]):
         name = min(unused)
         raise InvalidInput(
-            f"--{name} does not apply to subgraphs by PageRank, which take no random walks",
+            f"{parameter(f'--{name}')} does not apply to subgraphs by PageRank, which take no random walks",
             given=f"{name} {options[name]}",
             expected="subgraph walks with walks or seed",
-            hint=f"add --subgraph walks, or leave --{name} out",
+            hint=f"add {parameter('--subgraph', 'walks')}, or leave {parameter(f'--{name}')} out",
         )
     defaults = {
         **(_WALKS if options.get("subgraph") == "walks" else {}),

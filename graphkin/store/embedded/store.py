@@ -9,6 +9,7 @@ from filelock import FileLock, Timeout
 
 from graphkin.protocol.errors import Conflict, Damage, NotFound, StoreBusy, StoreDamaged, StoreError, StoreFormat
 from graphkin.protocol.manifest import Manifest, Rerun
+from graphkin.protocol.parameters import parameter
 from graphkin.protocol.values import Kind
 from graphkin.runtime.files import atomic_path
 from graphkin.store.base import Collection, Draft, Generation, Growth, Store, require_independent
@@ -68,7 +69,7 @@ class EmbeddedStore(Store):
                     "this folder holds other files, and is not a graphkin store",
                     given=str(self._folder),
                     expected="a new or empty folder, or a store",
-                    hint="choose another folder with --store (in Python, another store)",
+                    hint=f"choose another folder with {parameter('--store')}",
                 )
             self._catalog.create()
 

@@ -47,8 +47,8 @@ def frame(molecules_file: Path) -> pd.DataFrame:
 def folder(molecules_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store from `graphkin.ingest`, with every pair above the threshold stored."""
     store = tmp_path_factory.mktemp("library") / "store"
-    manifest = graphkin.ingest(molecules_file, store=store, collection="c", threshold=THRESHOLD, top_k=0, workers=1)
-    assert manifest.counts.kept == MOLECULES
+    with graphkin.ingest(molecules_file, store=store, collection="c", threshold=THRESHOLD, top_k=0, workers=1) as c:
+        assert c.size == MOLECULES
     return store
 
 

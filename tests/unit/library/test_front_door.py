@@ -26,7 +26,7 @@ def test_import_loads_no_heavy_package() -> None:
 def test_each_public_name_has_parameters_and_a_docstring() -> None:
     for name in graphkin.__all__:
         assert inspect.unwrap(getattr(graphkin, name)).__doc__, name
-    assert {"files", "store", "collection", "threshold"} <= set(inspect.signature(graphkin.ingest).parameters)
+    assert {"data", "store", "collection", "threshold"} <= set(inspect.signature(graphkin.ingest).parameters)
     assert "threshold" in inspect.signature(graphkin.similar_pairs).parameters
 
 

@@ -226,9 +226,9 @@ def test_explicit_delimiter_wins(read: Callable) -> None:
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ("structure;note", r"(?s)one of structure, note \(cells are separated by a semicolon\).*--smiles-column"),
+        ("structure;note", r"(?s)one of structure, note \(cells are separated by a semicolon\).*smiles="),
         ("structure", r"one of structure \(cells are separated by a comma\)"),
-        ("x\tCanonical SMILES", r"(?s)separated by a tab\).*did you mean --smiles-column 'Canonical SMILES'\?"),
+        ("x\tCanonical SMILES", r'(?s)separated by a tab\).*did you mean smiles="Canonical SMILES"\?'),
         ("a b", "separated by a space"),
     ],
 )

@@ -22,6 +22,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Input
 from graphkin.similarity.graphs.kind import GraphKind
 from graphkin.similarity.molecules.kind import MoleculeKind
+from tests.workbooks import workbook
 
 MOLBLOCK = b"\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n    0.0       0.0       0.0    C   0  0\nM  END\n"
 CONTENT = {"smi": b"C 1\nCC 2\n", "csv": b"smiles,id\nC,1\n", "tsv": b"smiles\tid\nC\t1\n", "sdf": MOLBLOCK}
@@ -63,6 +64,8 @@ def test_extension_determines_the_format(tmp_path: Path, extension: str, compres
     path = tmp_path / f"some.name{extension.upper()}{compressed}"
     if extension == ".parquet":
         pq.write_table(pa.table({"smiles": ["C"]}), path)
+    elif extension == ".xlsx":
+        path.write_bytes(workbook([["smiles"], ["C"]]))
     else:
         path.write_bytes(CONTENT[EXTENSIONS[extension]])
     if compressed:
@@ -190,10 +193,10 @@ def test_empty_file_is_refused(write: Callable, content: bytes, format: str) -> 
 @pytest.mark.parametrize(
     ("path", "options", "message"),
     [
-        ("-", {}, "--format"),
-        ("a.xyz", {}, r"(?s)\.smi.*--format"),
-        ("a", {}, "--format"),
-        (".gz", {}, "--format"),
+        ("-", {}, "format="),
+        ("a.xyz", {}, r"(?s)\.smi.*format="),
+        ("a", {}, "format="),
+        (".gz", {}, "format="),
         ("a.smi", {"format": "mol2"}, "one of smi, csv, tsv, sdf, parquet"),
         ("absent.smi", {}, "(?s)cannot open absent.smi.*No such file"),
         (".", {"format": "smi"}, "Is a directory"),

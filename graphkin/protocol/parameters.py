@@ -1,0 +1,47 @@
+"""Names of parameters in messages: options on the command line, arguments in Python."""
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+_ARGUMENTS: Final = {"smiles_column": "smiles", "name_column": "name"}
+"""Arguments whose names differ from those of the options."""
+
+_is_command_line = False
+
+
+@contextmanager
+def command_line_messages() -> Iterator[None]:
+    """Name options of the command line in all messages of this process, instead of arguments of Python functions."""
+    global _is_command_line
+    before, _is_command_line = _is_command_line, True
+    try:
+        yield
+    finally:
+        _is_command_line = before
+
+
+def parameter(option: str, value: object = None) -> str:
+    """Return a parameter as the user types it.
+
+    Args:
+        option: The option, such as "--smiles-column".
+        value: The value to show with it, or None. True stands for an option without a value.
+
+    Returns:
+        The option with its value, such as `--smiles-column SMILES`, or the argument, such as `smiles="SMILES"`.
+    """
+    if _is_command_line:
+        return option if value is None or value is True else f"{option} {shlex.quote(str(value))}"
+    name = option.removeprefix("--").replace("-", "_")
+    return f"{_ARGUMENTS.get(name, name)}={'' if value is None else _literal(value)}"
+
+
+def choose_wording(*, command_line: str, python: str) -> str:
+    """Return the text for the command line or for Python, where more than the name of a parameter differs."""
+    return command_line if _is_command_line else python
+
+
+def _literal(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) and '"' not in value else repr(value)
