@@ -37,12 +37,14 @@ class ComparedSet:
 
     Attributes:
         words: (n, W) uint64 packed fingerprints.
+        fingerprint: Type of the fingerprints in the notation of chemfp; "" if it is not known.
         rejected: (m,) int64 positions of the records that cannot be read.
         reasons: The reason for each of them.
     """
 
     def __init__(self, records: FingerprintSet, words: UInt64) -> None:
         self.words = words
+        self.fingerprint = records.type.name
         self.rejected = records.rejected
         self.reasons = records.reasons
         texts = {"name": records.names, "smiles": records.structures}
@@ -143,14 +145,16 @@ class Comparison:
         """The counts, as values that JSON can hold.
 
         `a` and `b` have the numbers of records, rejected records, items (the other records) and distinct items.
-        `identical`, `near_duplicates` and `novel` divide the items of B, and `novel_share` is the share of the last.
-        `pairs` counts the pairs with similarity ≥ `threshold`. `histogram` counts the items of B by the similarity of
-        their nearest item: from min, below max, and 1 in the last interval.
+        `fingerprint` is the type of the fingerprints in the notation of chemfp. `pairs` counts the pairs with a
+        similarity ≥ `threshold`. `identical`, `near_duplicates` and `novel` divide the items of B, and `novel_share` is
+        the share of the last. `histogram` counts the items of B by the similarity of their nearest item: from min,
+        below max, and 1 in the last interval.
         """
         relations = [int(np.count_nonzero(self.relation == code)) for code in range(len(RELATIONS))]
         return {
             "a": self.a.counts,
             "b": self.b.counts,
+            "fingerprint": self.a.fingerprint or self.b.fingerprint,
             "threshold": self.threshold,
             "pairs": self.pair_count,
             "identical": relations[_IDENTICAL],

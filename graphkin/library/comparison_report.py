@@ -46,7 +46,7 @@ def render(summary: dict[str, Any], closest: Rows, most_novel: Rows, a: str, b: 
         b: Name of the second set, which is escaped.
     """
     a, b, threshold = _text(a), _text(b), f"{summary['threshold']:g}"
-    title = f"{b} compared with {a}"
+    title, fingerprint = f"{b} compared with {a}", _text(summary["fingerprint"] or "unknown")
     sections = [
         f"<h1>{title}</h1>",
         f"<p>Each item of {b} is compared with every item of {a} by Tanimoto similarity. The comparison is exact.</p>",
@@ -56,7 +56,7 @@ def render(summary: dict[str, Any], closest: Rows, most_novel: Rows, a: str, b: 
         _histogram(summary["histogram"], summary["threshold"], b),
         _examples("Closest pairs that are not identical", closest, a, b),
         _examples(f"Most novel items of {b}", most_novel, a, b),
-        f"<footer>graphkin {escape(version('graphkin'))}, threshold {threshold}</footer>",
+        f"<footer>graphkin {escape(version('graphkin'))}, fingerprint: {fingerprint}</footer>",
     ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

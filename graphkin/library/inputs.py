@@ -2,9 +2,10 @@
 
 import os
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -70,6 +71,7 @@ def read_fingerprints(
     smiles: str | None = None,
     recipe: FingerprintRecipe | MoleculeRecipe = FingerprintRecipe(),  # noqa: B008 - it is immutable
     workers: int | None = None,
+    advance: Callable[[int], object] = lambda _: None,
 ) -> FingerprintSet:
     """Return the fingerprint of each record of some data.
 
@@ -80,6 +82,7 @@ def read_fingerprints(
         recipe: The fingerprint to compute of molecules. Stored and precomputed fingerprints are returned as they are.
             With a recipe of molecules, molecules are also standardized, and the structures are canonical SMILES.
         workers: Number of worker processes for many records. The default is the number of cores.
+        advance: Called with the number of records that were read since the last call.
 
     Raises:
         InvalidInput: The data cannot be read as molecules or fingerprints.
@@ -90,14 +93,13 @@ def read_fingerprints(
     content = arrange(data)
     if (bits := read_bits(content)) is not None:
         return FingerprintSet(bits.words, FingerprintType(bits.bits, ""), None, None, np.empty(0, np.int64), [])
-    options = ReadOptions(structure_column=smiles)
+    read = partial(_read, options=ReadOptions(structure_column=smiles), workers=workers, advance=advance)
     if isinstance(content, Files) and all(extension(path) in _FINGERPRINT_FILES for path in content):
-        return _read(content, FingerprintKind(), BitsDescriber, bits_recipe(content, options), options, workers)
+        return read(content, FingerprintKind(), BitsDescriber, bits_recipe(content, ReadOptions()))
     inputs = as_inputs(content, "molecules")
     if isinstance(recipe, MoleculeRecipe):
-        return _read(inputs, MoleculeKind(), MoleculeDescriber, recipe, options, workers)
-    molecules = MoleculeRecipe(fingerprint=recipe)
-    return _read(inputs, MoleculeKind(), FingerprintDescriber, molecules, options, workers)
+        return read(inputs, MoleculeKind(), MoleculeDescriber, recipe)
+    return read(inputs, MoleculeKind(), FingerprintDescriber, MoleculeRecipe(fingerprint=recipe))
 
 
 def compute_fingerprints(smiles: Sequence[str], recipe: FingerprintRecipe = FingerprintRecipe()) -> UInt64:  # noqa: B008
@@ -110,13 +112,15 @@ def _read(
     kind: Kind[Any],
     describer: type[Describer[Any]],
     recipe: Recipe,
+    *,
     options: ReadOptions,
     workers: int | None,
+    advance: Callable[[int], object],
 ) -> FingerprintSet:
     """Return the fingerprints of the records of files or of data in memory."""
     type = kind.fingerprint(recipe)
     assert type is not None  # both kinds have fingerprints
-    parts = _Parts(word_count(type.bits))
+    parts = _Parts(word_count(type.bits), advance)
     with ExitStack() as stack:
         sources = [stack.enter_context(closing(open_source(each, kind.file_formats, options))) for each in inputs]
         unread = chunks(sources)
@@ -138,9 +142,11 @@ class _Parts:
 
     Args:
         words_per_record: Number of words of a packed fingerprint.
+        advance: Called with the number of records of each chunk.
     """
 
-    def __init__(self, words_per_record: int) -> None:
+    def __init__(self, words_per_record: int, advance: Callable[[int], object]) -> None:
+        self._advance = advance
         self._words_per_record = words_per_record
         self._count = 0
         self._words: list[UInt64] = []
@@ -165,6 +171,7 @@ class _Parts:
         self._rejected.append(np.flatnonzero(rejected) + self._count)
         self._reasons += parsed.rejections["reason"].to_pylist()
         self._count += records.num_rows
+        self._advance(records.num_rows)
         return parsed
 
     def result(self, type: FingerprintType, *, has_structures: bool) -> FingerprintSet:

@@ -15,7 +15,7 @@ from graphkin.library.inputs import FingerprintSet, read_fingerprints
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.similarity.join import Join, Pairs, SelfJoin, TwoSetJoin
-from graphkin.similarity.molecules.recipe import FingerprintRecipe, MoleculeRecipe, resolve_flat
+from graphkin.similarity.molecules.recipe import FingerprintName, FingerprintRecipe, MoleculeRecipe, resolve_flat
 from graphkin.similarity.planes import BitPlanes
 from graphkin.store.records import UInt64
 
@@ -25,13 +25,30 @@ _MAX_FINGERPRINTS = 2**31 - 1
 
 @overload
 def similar_pairs(
-    a: Any, threshold: float, *, smiles: str | None = None, threads: int | None = None, **fingerprint: Any
+    a: Any,
+    threshold: float,
+    *,
+    smiles: str | None = None,
+    fingerprint: FingerprintName | None = None,
+    radius: int | None = None,
+    bits: int | None = None,
+    chirality: bool | None = None,
+    threads: int | None = None,
 ) -> Table: ...
 
 
 @overload
 def similar_pairs(
-    a: Any, b: Any, threshold: float, *, smiles: str | None = None, threads: int | None = None, **fingerprint: Any
+    a: Any,
+    b: Any,
+    threshold: float,
+    *,
+    smiles: str | None = None,
+    fingerprint: FingerprintName | None = None,
+    radius: int | None = None,
+    bits: int | None = None,
+    chirality: bool | None = None,
+    threads: int | None = None,
 ) -> Table: ...
 
 
@@ -41,8 +58,11 @@ def similar_pairs(  # type: ignore[misc]  # mypy does not see that `threshold` m
     threshold: float | None = None,
     *,
     smiles: str | None = None,
+    fingerprint: FingerprintName | None = None,
+    radius: int | None = None,
+    bits: int | None = None,
+    chirality: bool | None = None,
     threads: int | None = None,
-    **fingerprint: Any,
 ) -> Table:
     """Return every pair with Tanimoto similarity ≥ `threshold`, within one set or across two sets.
 
@@ -61,9 +81,12 @@ def similar_pairs(  # type: ignore[misc]  # mypy does not see that `threshold` m
         b: The second set, with fingerprints of the same length.
         threshold: Smallest similarity, above 0 and at most 1.
         smiles: Name of the column with SMILES, for tables. The default is "smiles".
+        fingerprint: Name of the fingerprint of molecules, as in `graphkin ingest molecules`. The default is "morgan".
+            Stored and precomputed fingerprints are compared as they are.
+        radius: Radius of Morgan fingerprints. The default is 2.
+        bits: Length of the fingerprints of molecules. The default is 2048.
+        chirality: Whether the fingerprints of molecules include chirality. The default is False.
         threads: Number of threads, which does not change the result. The default is the number of cores.
-        **fingerprint: The fingerprint of molecules, as in `graphkin ingest molecules`, such as fingerprint="rdkit" or
-            bits=1024. The default is Morgan, radius 2, 2048 bits.
 
     Returns:
         One row per pair, ordered by left, then right: left int32 and right int32, the positions of the two records, and
@@ -85,14 +108,14 @@ def similar_pairs(  # type: ignore[misc]  # mypy does not see that `threshold` m
         b, threshold = None, b
     similarity = require_threshold(threshold)
     count = thread_count(threads)
-    recipe = resolve_flat(**fingerprint).fingerprint
-    first = _read(a, "a", smiles, recipe, count)
+    recipe = resolve_flat(fingerprint=fingerprint, radius=radius, bits=bits, chirality=chirality).fingerprint
     progress = library_progress()
+    first = _read(a, "a", smiles, recipe, count, progress)
     join: Join
     if b is None:
         join = SelfJoin(first.words, similarity)
     else:
-        left, right = comparable_words(first, _read(b, "b", smiles, recipe, count))
+        left, right = comparable_words(first, _read(b, "b", smiles, recipe, count, progress))
         join = TwoSetJoin(left, similarity, BitPlanes.from_words(right))
     compile_join(progress)
     with progress.stage("join", len(first), "fingerprints") as advance:
@@ -154,7 +177,12 @@ def comparable_words(a: FingerprintSet, b: FingerprintSet) -> tuple[UInt64, UInt
 
 
 def read_set(
-    data: Any, name: str, smiles: str | None, recipe: FingerprintRecipe | MoleculeRecipe, workers: int
+    data: Any,
+    name: str,
+    smiles: str | None,
+    recipe: FingerprintRecipe | MoleculeRecipe,
+    workers: int,
+    progress: Progress,
 ) -> FingerprintSet:
     """Return the fingerprints of some data; the other arguments are those of `read_fingerprints`.
 
@@ -164,11 +192,13 @@ def read_set(
         smiles: Name of the column with SMILES.
         recipe: The fingerprint of molecules.
         workers: Number of worker processes.
+        progress: Receives the number of records.
 
     Raises:
         InvalidInput: No record can be read, or the number or the length of the fingerprints exceeds the limits.
     """
-    fingerprints = read_fingerprints(data, smiles=smiles, recipe=recipe, workers=workers)
+    with progress.stage(f"read {name}", None, "records") as advance:
+        fingerprints = read_fingerprints(data, smiles=smiles, recipe=recipe, workers=workers, advance=advance)
     if len(fingerprints) == len(fingerprints.rejected) > 0:
         raise InvalidInput(
             f"no record of {name} can be read",
@@ -187,9 +217,11 @@ def read_set(
     return fingerprints
 
 
-def _read(data: Any, name: str, smiles: str | None, recipe: FingerprintRecipe, workers: int) -> FingerprintSet:
+def _read(
+    data: Any, name: str, smiles: str | None, recipe: FingerprintRecipe, workers: int, progress: Progress
+) -> FingerprintSet:
     """Return the fingerprints of an argument of `similar_pairs`. Issues a warning if some records cannot be read."""
-    fingerprints = read_set(data, name, smiles, recipe, workers)
+    fingerprints = read_set(data, name, smiles, recipe, workers, progress)
     if len(fingerprints.rejected):
         warnings.warn(
             f"{len(fingerprints.rejected):,} of {len(fingerprints):,} records of {name} cannot be read and are in no "

@@ -177,7 +177,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         """Return the first rows as HTML, for notebooks. It needs no other files, and all text in it is escaped."""
-        structures = ["smiles"] if "smiles" in self.columns else []
+        titles = [name for name in self.columns if name == "smiles" or name.endswith("_smiles")]
+        structures = [name for name in titles if pa.types.is_string(self.arrow.schema.field(name).type)]
         head = "".join(f"<th>{escape(name)}</th>" for name in [*("" for _ in structures), *self.columns])
         rows = "".join(f"<tr>{''.join(cells)}</tr>" for cells in self._cells(structures))
         excerpt = f"the first {_MAX_ROWS} of " if len(self) > _MAX_ROWS else ""

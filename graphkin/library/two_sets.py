@@ -1,6 +1,7 @@
 """`graphkin.compare`, and the two sets that it and the command `graphkin compare` read."""
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 from graphkin.ingest.progress import Progress
@@ -9,7 +10,7 @@ from graphkin.library.collection import Collection
 from graphkin.library.comparison import ComparedSet, Comparison, ComparisonRun
 from graphkin.library.pairs import comparable_words, compile_join, read_set, require_threshold, thread_count
 from graphkin.protocol.errors import Conflict, InvalidInput
-from graphkin.similarity.molecules.recipe import MoleculeRecipe, resolve_flat
+from graphkin.similarity.molecules.recipe import FingerprintName, MoleculeRecipe, Step, resolve_flat
 
 
 def compare(
@@ -18,8 +19,12 @@ def compare(
     threshold: float = 0.7,
     *,
     smiles: str | None = None,
+    fingerprint: FingerprintName | None = None,
+    radius: int | None = None,
+    bits: int | None = None,
+    chirality: bool | None = None,
+    standardise: Sequence[Step] = (),
     threads: int | None = None,
-    **recipe: Any,
 ) -> Comparison:
     """Compare two sets of molecules or fingerprints: overlap, near duplicates, and novelty of `b` against `a`.
 
@@ -30,10 +35,13 @@ def compare(
         b: The second set, with fingerprints of the same type and length.
         threshold: Lowest similarity of a near duplicate, above 0 and at most 1.
         smiles: Name of the column with SMILES, for tables. The default is "smiles".
+        fingerprint: Name of the fingerprint of molecules, as in `graphkin ingest molecules`. The default is "morgan".
+            If a set is a collection, its fingerprint and its standardization apply to both sets.
+        radius: Radius of Morgan fingerprints. The default is 2.
+        bits: Length of the fingerprints of molecules. The default is 2048.
+        chirality: Whether the fingerprints of molecules include chirality. The default is False.
+        standardise: Steps of the standardization of both sets, in order: "largest_fragment", "uncharge", "tautomer".
         threads: Number of threads, which does not change the result. The default is the number of cores.
-        **recipe: The fingerprint and the standardization of molecules, as in `graphkin ingest molecules`, such as
-            fingerprint="rdkit" or standardise=("largest_fragment",). If a set is a collection, its recipe applies to
-            both sets.
 
     Returns:
         The comparison: counts, the nearest item of `a` for each item of `b`, and a report.
@@ -50,19 +58,20 @@ def compare(
         ```
     """
     similarity, count, progress = require_threshold(threshold), thread_count(threads), library_progress()
-    run = open_run(a, b, similarity, count, progress, smiles=smiles, **recipe)
+    recipe = {"fingerprint": fingerprint, "radius": radius, "bits": bits, "chirality": chirality}
+    run = open_run(a, b, similarity, count, progress, smiles=smiles, standardise=standardise, **recipe)
     deque(run.pair_tables(), maxlen=0)
     return run.result()
 
 
 def open_run(
-    a: Any, b: Any, threshold: float, threads: int, progress: Progress, *, smiles: str | None = None, **recipe: Any
+    a: Any, b: Any, threshold: float, threads: int, progress: Progress, *, smiles: str | None, **recipe: Any
 ) -> ComparisonRun:
     """Read two sets, and return a run that compares them. The arguments are those of `compare`."""
     common_recipe = _common_recipe(a, b, recipe)
-    sets = [read_set(each, name, smiles, common_recipe, threads) for name, each in (("a", a), ("b", b))]
-    compile_join(progress)
+    sets = [read_set(each, name, smiles, common_recipe, threads, progress) for name, each in (("a", a), ("b", b))]
     words = comparable_words(sets[0], sets[1])
+    compile_join(progress)
     first, second = (ComparedSet(records, each) for records, each in zip(sets, words, strict=True))
     return ComparisonRun(first, second, threshold, threads, progress)
 

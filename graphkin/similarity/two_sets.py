@@ -9,7 +9,7 @@ from graphkin.similarity.join import Pairs, TwoSetJoin
 from graphkin.similarity.nearest import FingerprintIndex
 from graphkin.store.records import Float64, Int64, UInt64
 
-_BLOCK = 1 << 16  # rows of the second set whose pairs are sorted together
+_ROWS_PER_THREAD = 1 << 14  # rows of the second set that each thread compares before the pairs are sorted
 _NO_ROW = -1
 
 
@@ -51,8 +51,9 @@ class TwoSetComparison:
             threads: Number of threads.
             advance: Called with the number of rows that were compared since the last call.
         """
-        for start in range(0, len(words), _BLOCK):
-            block = words[start : start + _BLOCK]
+        size = _ROWS_PER_THREAD * threads
+        for start in range(0, len(words), size):
+            block = words[start : start + size]
             pairs = self._pairs(block, threads)
             nearest, similarity = self._nearest(block, pairs, threads)
             advance(len(block))

@@ -116,9 +116,9 @@ def compare(
         with (folder / "nearest.csv").open("wb") as file:
             file.writelines(encode_tables(comparison.nearest_tables(), ".csv"))
         (folder / "rejected.csv").write_bytes(_rejected_rows(comparison))
-        (folder / "report.html").write_text(comparison.to_html(a, b))
+        (folder / "report.html").write_text(comparison.to_html(a, b), encoding="utf-8")
         summary = _summary(comparison, a, b)
-        (folder / "summary.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+        (folder / "summary.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", "utf-8")
     if as_json:
         print_json({"output": str(output), **summary})
         return

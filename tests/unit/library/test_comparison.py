@@ -91,6 +91,11 @@ def test_nearest_items_equal_rdkit(
     assert frame["left_smiles"].tolist() == [canonical(sets[0][left]) for left in frame["left"]]
 
 
+def test_notebooks_depict_both_ends_of_a_row() -> None:
+    html = graphkin.compare(["CCO", "CCN"], ["CCCO", "CC"], 0.3).nearest._repr_html_()
+    assert html.count("<img") == 4
+
+
 def test_overlap_equals_a_merge_of_pandas(sets: tuple[list[str], list[str | None]], comparison: Any) -> None:
     first, second = (
         pd.DataFrame({"smiles": [canonical(smiles) for smiles in sets[position]]})
@@ -116,6 +121,7 @@ def test_summary_divides_the_second_set(
         for right, smiles in enumerate(sets[1])
         if canonical(smiles) is not None and canonical(smiles) not in structures[0]
     }
+    assert comparison.summary["fingerprint"].startswith("RDKit-Morgan/1 radius=2 fpSize=2048")
     summary, novel = comparison.summary, sum(similarity < THRESHOLD for similarity in best.values())
     assert summary["a"] == {"records": 201, "rejected": 0, "items": 201, "distinct": len(structures[0])}
     assert summary["b"] == {"records": 183, "rejected": 2, "items": 181, "distinct": len(structures[1])}
@@ -191,6 +197,13 @@ def test_set_without_a_readable_record_is_refused() -> None:
         graphkin.compare(["CCO"], ["x", None])
     with pytest.raises(InvalidInput, match="no record of a can be read"):
         graphkin.similar_pairs(["x", None], 0.5)
+
+
+def test_unknown_option_is_refused() -> None:
+    with pytest.raises(TypeError, match="top_k"):
+        graphkin.compare(["CCO"], ["CCO"], top_k=1)  # type: ignore[call-arg]
+    with pytest.raises(InvalidInput, match="chirality only with"):
+        graphkin.similar_pairs(["CCO"], 0.5, fingerprint="rdkit", chirality=True)
 
 
 def test_missing_threshold_is_refused() -> None:

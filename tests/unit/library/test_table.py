@@ -130,3 +130,8 @@ def test_frame_without_its_package_raises_an_error(table: Table, monkeypatch: py
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises((InvalidInput, ImportError), match=package):
         getattr(table, f"to_{package}")()
+
+
+def test_only_texts_are_depicted() -> None:
+    table = Table(pa.table({"number_smiles": [1.5], "canonical_smiles": ["CCO"]}))
+    assert table._repr_html_().count("<img") == 1

@@ -80,7 +80,7 @@ def test_blocks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> Non
     bits = np.random.default_rng(4).random((90, 128)) < 0.2
     words = np.packbits(bits, axis=1, bitorder="little").view("<u8")
     whole = _compare(words[:50], words[40:], 0.2)
-    monkeypatch.setattr(two_sets, "_BLOCK", 7)
+    monkeypatch.setattr(two_sets, "_ROWS_PER_THREAD", 7)
     assert _compare(words[:50], words[40:], 0.2) == whole
     assert len(whole[0]) > 40
 
