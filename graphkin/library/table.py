@@ -2,13 +2,12 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import pyarrow as pa
 
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, require_package
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,7 +143,7 @@ class Table:
         Raises:
             InvalidInput: If pandas is not installed.
         """
-        with _require_package("pandas"):
+        with require_package("pandas", "data frames need"):
             return self.arrow.to_pandas()
 
     def to_polars(self) -> "pl.DataFrame":
@@ -156,7 +155,7 @@ class Table:
         Raises:
             InvalidInput: If Polars is not installed.
         """
-        with _require_package("polars"):
+        with require_package("polars", "data frames need"):
             import polars
 
             return polars.DataFrame(self.arrow)
@@ -188,20 +187,6 @@ class Table:
         for row in self.arrow.slice(0, _MAX_ROWS).to_pylist():
             depictions = [f"<td>{depict(row[column])}</td>" for column in structures]
             yield [*depictions, *(f"<td>{escape(_text(value))}</td>" for value in row.values())]
-
-
-@contextmanager
-def _require_package(name: str) -> Iterator[None]:
-    """Raise `InvalidInput` if the block imports a package that is not installed."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise InvalidInput(
-            f"this data frame needs {name}, which is not installed",
-            given=str(error.name),
-            expected=f"the package {name}",
-            hint=f"pip install {name}",
-        ) from error
 
 
 def _text(value: Any) -> str:

@@ -186,7 +186,7 @@ def require_package(package: str, purpose: str) -> Iterator[None]:
 
     Args:
         package: Name of the package, which no extra installs.
-        purpose: Subject and verb of the message, such as "graphs of igraph need".
+        purpose: Subject and verb of the message, such as "data frames need".
 
     Yields:
         None.
