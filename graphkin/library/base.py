@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from html import escape
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import BinaryIO, NamedTuple, Self
 
 import pyarrow as pa
 
@@ -17,6 +17,7 @@ from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
+from graphkin.ingest.info import CollectionInfo
 from graphkin.library.table import Table
 from graphkin.protocol.errors import Closed, TruncatedPairsWarning
 from graphkin.protocol.manifest import Manifest
@@ -30,6 +31,7 @@ from graphkin.protocol.requests import (
     SearchBatchBody,
     SearchBody,
 )
+from graphkin.protocol.values import Exported
 from graphkin.similarity.hits import Matches
 from graphkin.store.records import Float32, Int32, Int64
 
@@ -155,6 +157,28 @@ class CollectionBase(ABC):
     @abstractmethod
     def _rows(self, ids: Int32 | Int64) -> pa.Table:
         """Return the items `ids`, in this order, with all columns."""
+
+    @abstractmethod
+    def _info(self) -> CollectionInfo:
+        """Return the facts of `info`."""
+
+    @abstractmethod
+    def _rejections(self) -> pa.Table:
+        """Return the columns of `rejections`."""
+
+    @abstractmethod
+    def _export(
+        self,
+        file: BinaryIO,
+        content: Exported,
+        format: str,
+        *,
+        columns: Sequence[str] | None,
+        min_similarity: float | None,
+        start: int,
+        stop: int | None,
+    ) -> None:
+        """Write an export to a file, which can be positioned."""
 
     def _hits_table(self, hits: Hits) -> Table:
         return Table(add_item_columns({"id": hits.ids, "similarity": hits.similarity}, self._rows(hits.ids)))

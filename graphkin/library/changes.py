@@ -1,11 +1,21 @@
-"""Methods of a collection that publish a new generation."""
+"""Methods of a collection that change it: they publish a new generation and move the object to it."""
 
+import os
+import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
+from graphkin.ingest.item_list import ItemIds, ItemList
+from graphkin.ingest.progress_bars import library_progress
+from graphkin.ingest.readers.memory import is_missing
 from graphkin.library.arguments import File, read_arguments
 from graphkin.library.base import CollectionBase
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.values import ListedBy
+from graphkin.store.records import Int64
 
 if TYPE_CHECKING:
     from graphkin.ingest.readers.columns import Decimal, Delimiter
@@ -13,9 +23,11 @@ if TYPE_CHECKING:
     from graphkin.similarity.devices import Device
     from graphkin.store.base import Store
 
+_SHOWN = 3  # items that a warning names
+
 
 class Changes(CollectionBase):
-    """Changes of a collection. Each publishes a new generation and moves this object to it."""
+    """The methods of a collection that change it. Each moves this object to the generation that it publishes."""
 
     def append(
         self,
@@ -75,7 +87,6 @@ class Changes(CollectionBase):
 
         def change(store: "Store") -> "Manifest":
             from graphkin.ingest.append import append
-            from graphkin.ingest.progress_bars import library_progress
 
             inputs, options = read_arguments(
                 f"{self.kind}s",
@@ -99,6 +110,105 @@ class Changes(CollectionBase):
         self._change(change)
         return self
 
+    def remove(
+        self,
+        *,
+        ids: int | Iterable[int] | None = None,
+        names: str | Iterable[Any] | None = None,
+        smiles: str | Iterable[Any] | None = None,
+        workers: int | None = None,
+    ) -> Self:
+        """Remove items, and publish the rest as a new generation, which this object reads from now on.
+
+        The new generation equals an ingest of the same files without these items, and has the same id. The items after
+        a removed item get other ids. Other objects, and processes, keep reading the generation that they have opened.
+
+        Names and SMILES that match no item are skipped, with a warning. If nothing matches, the collection does not
+        change. Pass exactly one of `ids`, `names` and `smiles`.
+
+        Args:
+            ids: Ids of the items, as this object has them.
+            names: Names of the items. A name matches all items that have exactly this name.
+            smiles: Structures of the items, which are standardized like those of the ingest.
+            workers: Number of threads. The default is the number of cores.
+
+        Returns:
+            This collection.
+
+        Raises:
+            InvalidInput: If no item would be left, or not exactly one argument is present.
+            NotFound: If there is no item with one of `ids`.
+            Conflict: If the items are nodes, or their candidates follow the window rule: such collections are ingested
+                again. Also for `ids` if the collection has a newer generation, and for collections on a server.
+            StoreBusy: If another process is changing the collection.
+
+        Example:
+            ```python
+            mine.remove(names=["NSC13", "NSC17"])
+            mine.remove(ids=mine.query(filters=[{"property": "molwt", "min": 1000}])["id"])
+            print(mine.size)
+            ```
+        """
+        arguments = {"ids": ids, "names": names, "smiles": smiles}
+        present = {name: value for name, value in arguments.items() if value is not None}
+        if len(present) != 1:
+            raise InvalidInput(
+                "exactly one argument selects the items to remove",
+                given=", ".join(present) or "none of them",
+                expected=f"one of {', '.join(arguments)}",
+                hint="call remove once for each of them",
+            )
+        ((argument, values),) = present.items()
+        if argument == "ids":
+            self._remove(ItemIds(_integers(values), self.generation), "name", workers)
+            return self
+        texts = _texts(values)
+        missing = self._remove(texts, "name" if argument == "names" else "smiles", workers)
+        if missing:
+            shown = "; ".join(f"{row['input']}: {row['reason']}" for row in missing[:_SHOWN])
+            rest = f"; and {len(missing) - _SHOWN:,} more" if len(missing) > _SHOWN else ""
+            message = f"{len(missing):,} of {len(texts):,} {argument} match no item ({shown}{rest})"
+            warnings.warn(message, stacklevel=2)
+        return self
+
+    def compact(self) -> Self:
+        """Merge the fragments that appends left in the current generation into one, which is read faster.
+
+        The generation keeps its id and content, its readers are not interrupted, and this object reads it from then on.
+        Generations with a single fragment, and generations in Neo4j, do not change.
+
+        Returns:
+            This collection.
+
+        Raises:
+            Conflict: If the collection is on a server.
+            StoreBusy: If another process is changing the collection.
+
+        Example:
+            ```python
+            mine.compact()
+            print(len(mine.manifest.fragments))
+            ```
+        """
+        from graphkin.similarity.compaction import compact
+
+        self._change(lambda store: compact(store, self.name, library_progress().stage))
+        return self
+
+    def _remove(self, items: ItemList, by: ListedBy, workers: int | None) -> list[dict[str, Any]]:
+        """Remove items, and return the rows of listed items that do not exist."""
+        missing: list[dict[str, Any]] = []
+
+        def change(store: "Store") -> "Manifest":
+            from graphkin.ingest.remove import remove
+
+            removed = remove(store, self.name, items, by, workers or os.cpu_count() or 1, library_progress())
+            missing.extend(removed.missing.to_pylist())
+            return removed.manifest
+
+        self._change(change)
+        return missing
+
     @abstractmethod
     def _change(self, change: Callable[["Store"], "Manifest"]) -> None:
         """Change the collection, and read its new generation from now on.
@@ -109,3 +219,32 @@ class Changes(CollectionBase):
         Raises:
             Conflict: The collection is on a server.
         """
+
+
+def _integers(ids: Any) -> Int64:
+    """Return ids as (n,) int64.
+
+    Raises:
+        InvalidInput: If they are no integers, such as a mask of booleans.
+    """
+    values = np.atleast_1d(np.asarray(ids))
+    if len(values) and values.dtype.kind not in "iu":
+        raise InvalidInput(
+            "ids are integers",
+            given=f"values of type {values.dtype}",
+            expected="ids from 0 to the number of items - 1",
+            hint="for a mask of booleans, pass numpy.flatnonzero(mask)",
+        )
+    return values.astype(np.int64)
+
+
+def _texts(values: Any) -> list[str]:
+    """Return names or SMILES as texts. Missing values, as in a column of a data frame, become empty and match nothing.
+
+    Args:
+        values: One text; or texts or numbers in a list, a Series, a column of a table or another iterable.
+    """
+    if isinstance(values, str):
+        return [values]
+    items = [value.as_py() if hasattr(value, "as_py") else value for value in values]
+    return ["" if is_missing(value) else str(value) for value in items]

@@ -2,11 +2,12 @@
 
 from graphkin.library.analyses import Analyses
 from graphkin.library.changes import Changes
+from graphkin.library.reports import Reports
 from graphkin.library.samples import Samples
 from graphkin.library.similarity_graph import SimilarityGraph
 
 
-class Collection(Analyses, SimilarityGraph, Samples, Changes):
+class Collection(Analyses, SimilarityGraph, Samples, Reports, Changes):
     """One generation of a collection.
 
     Results:
@@ -15,11 +16,16 @@ class Collection(Analyses, SimilarityGraph, Samples, Changes):
         earlier column, such as similarity, is in a column with the prefix item_.
 
     Consistency:
-        All methods read the same generation, even after another one is published. Only the methods that change the
-        collection, such as `append`, move this object to the generation that they publish.
+        All methods read the same generation, even after another one is published. Methods that change the collection,
+        such as `remove`, publish a generation, which this object reads from then on. Collections on a server cannot be
+        changed.
 
     Thread safety:
-        Threads may share a collection.
+        Threads may share a collection while none of them changes it.
+
+    Processes:
+        A collection can be pickled, for joblib, dask and multiprocessing. Another process opens the same generation of
+        the same store or server. The key of a server is not pickled but read from GRAPHKIN_API_KEY.
 
     Errors:
         Methods raise the errors of `graphkin.protocol.errors`, such as `InvalidInput`, `NotFound` and `Deleted`. An

@@ -44,6 +44,32 @@ class Collections(ABC):
             ```
         """
 
+    @abstractmethod
+    def delete(self, name: str, generation: str | None = None) -> None:
+        """Delete a collection, or one of its generations.
+
+        If the current generation is deleted, the newest of the others becomes current. Objects that read a deleted
+        generation continue, or raise `Deleted`.
+
+        Args:
+            name: Name of the collection.
+            generation: Id of the generation, or a prefix of the id. The default is all generations, and so the
+                collection.
+
+        Raises:
+            NotFound: If there is no such collection or generation.
+            Deleted: If the generation was deleted before.
+            InvalidInput: If several ids begin with the prefix.
+            Conflict: If the collection is on a server.
+            StoreBusy: If another process is changing the collection.
+
+        Example:
+            ```python
+            graphkin.ingest("molecules.csv", store="store", collection="trial", threshold=0.5)
+            graphkin.open("store").delete("trial")
+            ```
+        """
+
     def __getitem__(self, name: str) -> Collection:
         return self.collection(name)
 

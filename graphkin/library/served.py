@@ -1,7 +1,7 @@
 """Collections on a server, read over HTTP."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack, cast
 from weakref import finalize
 
 import numpy as np
@@ -16,11 +16,12 @@ from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
 from graphkin.collection.structures import require_one_identifier, require_single_id
+from graphkin.ingest.info import CollectionInfo
 from graphkin.library.base import Hits, closed_error
 from graphkin.library.collection import Collection
 from graphkin.library.collections import Collections
 from graphkin.library.table import Table
-from graphkin.protocol.errors import Conflict
+from graphkin.protocol.errors import Conflict, Damage
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.replies import SimilarItem
 from graphkin.protocol.requests import (
@@ -33,10 +34,10 @@ from graphkin.protocol.requests import (
     SearchBatchBody,
     SearchBody,
 )
-from graphkin.protocol.values import PolicyName
+from graphkin.protocol.values import Exported, Format, PolicyName
 from graphkin.similarity.hits import Matches
 from graphkin.store.base import Store
-from graphkin.store.records import Int32, Int64
+from graphkin.store.records import REJECTION_SCHEMA, Int32, Int64
 
 if TYPE_CHECKING:
     from graphkin.client.options import PolicyOptions
@@ -68,6 +69,9 @@ class ServedCollections(Collections):
     def __iter__(self) -> Iterator[str]:
         return iter([collection.name for collection in self.server.collections()])
 
+    def delete(self, name: str, generation: str | None = None) -> None:  # noqa: ARG002 - of the port
+        raise _unchangeable(name, self)
+
     def close(self) -> None:
         self._closing()
 
@@ -95,13 +99,7 @@ class ServedCollection(Collection):
         return ServedCollections.collection, (self._collections, self.name, self.generation)
 
     def _change(self, change: Callable[[Store], Manifest]) -> None:  # noqa: ARG002
-        raise Conflict(
-            "a collection on a server cannot be changed",
-            given=f"{self.name!r} on {self._collections.url}",
-            expected="a collection of a store that graphkin.open opened",
-            hint="open the store with graphkin.open on the machine of the server, or run `graphkin append` or "
-            "`graphkin remove` there; the server then serves the new generation",
-        )
+        raise _unchangeable(self.name, self._collections)
 
     def positives(
         self,
@@ -211,8 +209,32 @@ class ServedCollection(Collection):
                 hint=f"open the store of the server with graphkin.open, and call the method of its {self.name!r}",
             )
 
+    def _info(self) -> CollectionInfo:
+        _ = self._collection
+        detail = self._collections.server.collection(self.name, self.generation).detail
+        current = self._collections.server.collection(self.name).generation
+        damage = None if detail.damaged is None else Damage(detail.damaged.file, detail.damaged.problem)
+        return CollectionInfo(self.name, detail.manifest, detail.generations, current, detail.rerun, damage)
+
+    def _rejections(self) -> pa.Table:
+        rows = [rejection.model_dump() for rejection in self._collection.rejections()]
+        return pa.Table.from_pylist(rows, REJECTION_SCHEMA)
+
+    def _export(self, file: BinaryIO, content: Exported, format: str, **options: Any) -> None:
+        self._collection.export(file, content, cast(Format, format), **options)
+
     def close(self) -> None:
         self._is_closed = True  # `ServedCollections` owns the connection, which other collections share
+
+
+def _unchangeable(name: str, collections: ServedCollections) -> Conflict:
+    return Conflict(
+        "a collection on a server cannot be changed",
+        given=f"{name!r} on {collections.url}",
+        expected="a collection of a store that graphkin.open opened",
+        hint="open the store with graphkin.open on the machine of the server, or run `graphkin append` or "
+        "`graphkin remove` there; the server then serves the new generation",
+    )
 
 
 def _to_hits(items: Sequence[SimilarItem]) -> Hits:

@@ -1,7 +1,7 @@
 """Collections of a store that this process reads: a folder, a Neo4j database or a Parquet export."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 from weakref import WeakSet, finalize
 
 import numpy as np
@@ -9,9 +9,11 @@ import pyarrow as pa
 
 from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.mcs import CommonSubstructure
+from graphkin.collection.exporting import export
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
+from graphkin.ingest.info import CollectionInfo
 from graphkin.library.base import Hits, closed_error
 from graphkin.library.collection import Collection
 from graphkin.library.collections import Collections
@@ -29,13 +31,14 @@ from graphkin.protocol.requests import (
     SearchBody,
 )
 from graphkin.protocol.validation import parse_policy
-from graphkin.protocol.values import PolicyName
+from graphkin.protocol.values import Exported, PolicyName
 from graphkin.runtime.files import absolute_location
 from graphkin.similarity.columns import numeric_property
 from graphkin.similarity.hits import Matches
 from graphkin.store import open_store
+from graphkin.store.backup import delete
 from graphkin.store.base import Generation, Store
-from graphkin.store.records import EDGE_SCHEMA, Int32, Int64
+from graphkin.store.records import EDGE_SCHEMA, REJECTION_SCHEMA, Int32, Int64
 from graphkin.store.sampling.base import require_ids
 from graphkin.store.sampling.rows import positives_provenance, positives_rows, schema_metadata
 
@@ -80,6 +83,9 @@ class StoredCollections(Collections):
     def __iter__(self) -> Iterator[str]:
         return iter([collection.name for collection in self.store.collections()])
 
+    def delete(self, name: str, generation: str | None = None) -> None:
+        delete(self.store, name, generation)
+
     def close(self) -> None:
         for collection in self._opened:
             collection.close()
@@ -103,7 +109,7 @@ def _open_again(location: str, is_temporary: bool) -> StoredCollections:
         GraphkinError: Any error of `open_store`.
     """
     try:
-        return StoredCollections(location)
+        collections = StoredCollections(location)
     except NotFound as error:
         if not is_temporary:
             raise
@@ -113,6 +119,8 @@ def _open_again(location: str, is_temporary: bool) -> StoredCollections:
             expected="a store that still exists",
             hint="keep the collection that graphkin.ingest returned while others use it, or ingest with store=FOLDER",
         ) from error
+    collections.is_temporary = is_temporary
+    return collections
 
 
 class StoredCollection(Collection):
@@ -136,6 +144,12 @@ class StoredCollection(Collection):
             raise closed_error("collection", self.name)
         return self._latest
 
+    @property
+    def _store(self) -> Store:
+        """The store, unless this collection is closed."""
+        _ = self._open
+        return self._collections.store
+
     def __reduce__(self) -> tuple[Any, ...]:
         return StoredCollections.collection, (self._collections, self.name, self.generation)
 
@@ -145,8 +159,8 @@ class StoredCollection(Collection):
         return self._open.generation
 
     def _change(self, change: Callable[[Store], Manifest]) -> None:
-        report = change(self._collections.store)
-        self._read(self._collections.store.open(self.name, report.generation))
+        report = change(self._store)
+        self._read(self._store.open(self.name, report.generation))
         self.manifest = report
 
     def positives(
@@ -226,6 +240,15 @@ class StoredCollection(Collection):
 
     def _rows(self, ids: Int32 | Int64) -> pa.Table:
         return self._open.items_of(ids)
+
+    def _info(self) -> CollectionInfo:
+        return CollectionInfo.from_store(self._store, self.name, self.generation)
+
+    def _rejections(self) -> pa.Table:
+        return pa.Table.from_batches(self._open.rejections(), REJECTION_SCHEMA)
+
+    def _export(self, file: BinaryIO, content: Exported, format: str, **options: Any) -> None:
+        file.writelines(export(self._open.generation, content, format, **options))
 
     def close(self) -> None:
         self._closing()

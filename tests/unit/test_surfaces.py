@@ -43,7 +43,7 @@ QUESTIONS = [
         {"/export"},
         {"edges"},
     ),
-    Question({"rejections"}, set(), {"info"}, {"/rejections"}, {"rejections"}),
+    Question({"rejections"}, {"rejections"}, {"info"}, {"/rejections"}, {"rejections"}),
     Question({"read", "structure"}, set(), set(), {"/structure"}, {"structure"}),
     Question({"neighbors"}, {"neighbors"}, {"neighbors"}, {"/items/{id}/neighbors"}, {"neighbors"}),
     Question({"search", "index_for"}, {"search"}, {"search"}, {"/search"}, {"search"}),
@@ -82,7 +82,6 @@ QUESTIONS = [
 
 MISSING = {
     "library": {
-        "rejections": "the command `info` lists them",
         "structure": "`search` reads a structure and finds the item that it is",
         "components": "follow from `edges`",
         "subgraph": "follows from `edges`",
@@ -101,7 +100,7 @@ MISSING = {
 """The operations that a surface lacks, with the reason."""
 
 OTHERS = {
-    "library": {"append", "close", "to_pyg"},
+    "library": {"close", "to_pyg", "info", "export", "append", "remove", "compact"},
     "commands": {
         *("ingest", "append", "remove", "compact", "delete", "prune"),
         *("load", "backup", "restore", "recall", "verify", "doctor", "serve", "keys", "mcp", "demo"),

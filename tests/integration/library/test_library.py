@@ -196,7 +196,8 @@ def test_items_equal_the_file(collection: Collection, frame: pd.DataFrame) -> No
 
 
 def test_property_with_the_name_of_another_column_gets_a_prefix(tmp_path: Path) -> None:
-    own = {"similarity": [5.5, 6.5], "nearest": [1.0, 2.0], "query": ["a", "b"], "item_query": ["c", "d"]}
+    nearest = [1.0, 2.0]
+    own = {"similarity": [5.5, 6.5], "nearest": nearest, "query": ["a", "b"], "item_query": ["c", "d"]}
     pd.DataFrame({"smiles": ["CCO", "CCN"], **own}).to_csv(tmp_path / "own.csv", index=False)
     graphkin.ingest(tmp_path / "own.csv", store=tmp_path / "store", collection="c", threshold=0.1, workers=1)
     with graphkin.open(tmp_path / "store") as collections:
@@ -209,7 +210,7 @@ def test_property_with_the_name_of_another_column_gets_a_prefix(tmp_path: Path) 
     assert batch["query"].to_pylist() == [0, 0]
     assert sorted(name for name in batch.columns if "query" in name) == ["item_item_query", "item_query", "query"]
     assert {*batch["item_query"].to_pylist()} | {*batch["item_item_query"].to_pylist()} == {*"abcd"}
-    assert picks["item_nearest"].to_pylist() == [own["nearest"][id] for id in picks["id"].to_pylist()]
+    assert picks["item_nearest"].to_pylist() == [nearest[id] for id in picks["id"].to_pylist()]
 
 
 @pytest.mark.parametrize(

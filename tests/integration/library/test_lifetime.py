@@ -9,9 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import dask
 import joblib
 import pytest
+from dask.base import compute
+from dask.delayed import delayed
 
 import graphkin
 from graphkin.library import Collection, Collections
@@ -113,8 +114,8 @@ def test_joblib_searches_in_worker_processes(folder: Path) -> None:
 def test_dask_searches_in_worker_processes(folder: Path) -> None:
     with graphkin.open(folder) as collections:
         collection = collections["c"]
-        calls = [dask.delayed(first_hits)(collection, smiles) for smiles in QUERIES]
-        (hits,) = dask.compute(calls, scheduler="processes", num_workers=2)
+        calls = [delayed(first_hits)(collection, smiles) for smiles in QUERIES]
+        (hits,) = compute(calls, scheduler="processes", num_workers=2)
         assert hits == [first_hits(collection, smiles) for smiles in QUERIES]
 
 
