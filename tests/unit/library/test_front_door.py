@@ -39,7 +39,7 @@ def test_help_of_ingest_shows_the_function() -> None:
     documentation = inspect.getdoc(library.ingest)
     assert documentation
     assert inspect.getdoc(graphkin.ingest) == documentation
-    text = pydoc.render_doc(graphkin.ingest, renderer=pydoc.plaintext)
+    text = pydoc.plain(pydoc.render_doc(graphkin.ingest))
     for line in documentation.splitlines()[1:]:
         assert line.strip() in text
 
