@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pandas as pd
 import pytest
 from nbclient import NotebookClient
 
@@ -70,6 +71,19 @@ def test_trainer_notebook_reduces_the_loss(tmp_path: Path) -> None:
     steps, _, first, _, end = printed_text(last).split()
     assert int(steps) > 20
     assert float(end) < float(first)
+
+
+def test_leak_free_notebook_reports_a_worse_score_without_leaks(tmp_path: Path) -> None:
+    cells = run_notebook("leak_free_model", tmp_path)
+    printed = "".join(map(printed_text, cells))
+    assert re.search(r"[1-9]\d+ of 204 test molecules have a training molecule with similarity ≥ 0.75", printed)
+    assert "813 training molecules, 204 test molecules, 0 similar pairs across" in printed
+    rows = pd.read_csv(tmp_path / "report.csv")
+    random, leak_free = (rows[rows["split"] == split] for split in ("random", "leak-free"))
+    assert (random["leaks"] > 100).all()
+    assert (leak_free["leaks"] == 0).all()
+    assert leak_free["R²"].mean() < random["R²"].mean() - 0.1
+    assert random["error"].mean() < leak_free["error"].mean() < leak_free["error of the mean"].mean()
 
 
 def test_fingerprints_notebook_joins_own_fingerprints(tmp_path: Path) -> None:
