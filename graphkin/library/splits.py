@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from numbers import Integral, Real
 from typing import Any, get_args
 
@@ -13,14 +13,16 @@ import pyarrow as pa
 from graphkin.ingest.progress import Progress, report_compilation
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.protocol.values import SplitMethod
+from graphkin.similarity.communities import communities, minimum_cover
 from graphkin.similarity.components import FingerprintComponents, neighbor_lists
 from graphkin.similarity.join import SelfJoin
-from graphkin.similarity.separation import DISCARDED, EXCLUDED, TEST, TRAINING, Int8, grow
+from graphkin.similarity.separation import DISCARDED, EXCLUDED, TEST, TRAINING, Int8, grow, has_neighbor
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32, Int64, Mask, UInt64
 
 _WORK = 40_000_000  # items and neighbors that all trials together visit, roughly
 _MAX_TRIALS = 64
+_COMMUNITIES = 16  # communities that fill the test set, at least
 
 
 @dataclass(frozen=True)
@@ -157,8 +159,13 @@ class Splitter:
         is_test = folds[self.components.order] == fold
         indptr, indices = self._neighbors
         result = np.empty(len(self), np.bool_)
-        result[self.components.order] = ~is_test & ~_has_neighbor(indptr, indices, is_test)
+        result[self.components.order] = ~is_test & ~has_neighbor(indptr, indices, is_test)
         return result
+
+    @property
+    def _trial_count(self) -> int:
+        indptr, indices = self._neighbors
+        return min(max(_WORK // (len(indices) + len(indptr)), 1), _MAX_TRIALS)
 
     @cached_property
     def _neighbors(self) -> tuple[Int64, Int32]:
@@ -183,21 +190,33 @@ class Splitter:
     def _grow(self, side: Int8, group: Int32, room: Int64) -> None:
         """Fill the room of the test set with items of components that do not fit. Keep the best of several trials.
 
-        Trials differ in the first item that is moved, and in whether the components that fit stay in the test set.
+        The first trial begins with communities. The others differ in the first item that is moved, and in whether the
+        components that fit stay in the test set.
         """
         indptr, indices = self._neighbors
-        candidates = np.flatnonzero((side == TRAINING) & (room[group] > 0))
-        bases = (
-            (side.copy(), room.copy()),
-            (np.zeros_like(side), room + np.bincount(group[side == TEST], minlength=len(room))),
-        )
-        trials = ((*base, start) for start in (-1, *candidates.tolist()) for base in bases)
+        kept = (side.copy(), room.copy())
+        blank = (np.zeros_like(side), room + np.bincount(group[side == TEST], minlength=len(room)))
+        candidates = np.flatnonzero((side == TRAINING) & (room[group] > 0)).tolist()
+        starts = ((*base, start) for start in (-1, *candidates) for base in (kept, blank))
         fewest = len(side) + 1
-        for base, base_room, start in islice(trials, min(max(_WORK // (len(indices) + len(side)), 1), _MAX_TRIALS)):
+        for number, (base, base_room, start) in enumerate(chain([(*kept, -1)], islice(starts, self._trial_count))):
             trial, trial_room = base.copy(), base_room.copy()
-            discarded = grow(indptr, indices, trial, group, trial_room, start)
+            if number == 0:
+                self._add_communities(trial, group, trial_room)
+            grow(indptr, indices, trial, group, trial_room, start)
+            trial[(trial == DISCARDED) & ~has_neighbor(indptr, indices, trial == TEST)] = TRAINING
+            discarded = int((trial == DISCARDED).sum())
             if discarded < fewest:
                 fewest, side[:], room[:] = discarded, trial, trial_room
+
+    def _add_communities(self, side: Int8, group: Int32, room: Int64) -> None:
+        """Move whole communities to the test set, and discard the fewest items that separate them from the others."""
+        indptr, indices = self._neighbors
+        items, stops = communities(indptr, indices, side, max(int(room.sum()) // _COMMUNITIES, 1))
+        _fill_room(items, stops, group, room, side)
+        cover = minimum_cover(indptr, indices, side)
+        room += np.bincount(group[cover & (side == TEST)], minlength=len(room))
+        side[cover] = DISCARDED
 
     def _lower_bound(self, requested: int) -> int:
         """Return a number of discarded items that every split with `requested` test items reaches.
@@ -372,13 +391,3 @@ def _balance(sizes: Int64, count: int) -> Int32:
         folds[component] = np.argmin(totals)
         totals[folds[component]] += sizes[component]
     return folds
-
-
-@kernel
-def _has_neighbor(indptr: Int64, indices: Int32, is_test: Mask) -> Mask:
-    """Return whether each item has a neighbor in the test fold, (N,) bool."""
-    result = np.zeros(len(is_test), np.bool_)
-    for item in range(len(is_test)):
-        for at in range(indptr[item], indptr[item + 1]):
-            result[item] |= is_test[indices[at]]
-    return result

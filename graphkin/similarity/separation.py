@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.store.kernels import kernel
-from graphkin.store.records import Int32, Int64
+from graphkin.store.records import Int32, Int64, Mask
 
 Int8: TypeAlias = NDArray[np.int8]
 
@@ -15,8 +15,8 @@ TRAINING, TEST, DISCARDED, EXCLUDED = 0, 1, 2, 3
 
 
 @kernel
-def grow(indptr: Int64, indices: Int32, side: Int8, group: Int32, room: Int64, start: int) -> int:
-    """Move items from `TRAINING` to `TEST`, one at a time, and their remaining neighbors to `DISCARDED`.
+def grow(indptr: Int64, indices: Int32, side: Int8, group: Int32, room: Int64, start: int) -> None:
+    """Move items to `TEST`, one at a time, and their neighbors in `TRAINING` to `DISCARDED`.
 
     The next item is always one that adds the fewest discarded items. A discarded item that joins the test set is one
     discarded item less. Among equals, the item whose neighborhood changed last comes first, so a dense region is
@@ -29,9 +29,6 @@ def grow(indptr: Int64, indices: Int32, side: Int8, group: Int32, room: Int64, s
         group: (N,) int32 class of each item.
         room: (C,) int64 number of items of each class that the test set still lacks, reduced in place.
         start: The first item to move, or -1 for the one with the fewest neighbors.
-
-    Returns:
-        The number of discarded items.
     """
     key = _count_discarded(indptr, indices, side)
     first = np.full(key.max() + 2, -1, np.int32)  # a list of candidates for each key
@@ -39,7 +36,7 @@ def grow(indptr: Int64, indices: Int32, side: Int8, group: Int32, room: Int64, s
     for item in range(len(side) - 1, -1, -1):
         if key[item] >= 0:
             _link(item, key[item], first, after, before)
-    discarded, lowest, missing = 0, 0, room.sum()
+    lowest, missing = 0, room.sum()
     item = start
     while missing > 0:
         if item < 0:
@@ -53,11 +50,8 @@ def grow(indptr: Int64, indices: Int32, side: Int8, group: Int32, room: Int64, s
         if room[group[item]] > 0:
             room[group[item]] -= 1
             missing -= 1
-            added, lowered = _move(item, indptr, indices, side, key, first, after, before)
-            discarded += added
-            lowest = min(lowest, lowered)
+            lowest = min(lowest, _move(item, indptr, indices, side, key, first, after, before))
         item = -1
-    return discarded
 
 
 @kernel
@@ -68,8 +62,8 @@ def _count_discarded(indptr: Int64, indices: Int32, side: Int8) -> Int32:
     """
     key = np.full(len(side), -1, np.int32)
     for item in range(len(side)):
-        if side[item] == TRAINING:
-            key[item] = 1
+        if side[item] == TRAINING or side[item] == DISCARDED:
+            key[item] = side[item] == TRAINING  # a discarded item that joins the test set is one less
             for at in range(indptr[item], indptr[item + 1]):
                 key[item] += side[indices[at]] == TRAINING
     return key
@@ -85,23 +79,20 @@ def _move(
     first: Int32,
     after: Int32,
     before: Int32,
-) -> tuple[int, int]:
-    """Move an item to the test set. Return the number of discarded items that it adds, and the lowest changed key."""
-    discarded, lowest = 0, len(first)
+) -> int:
+    """Move an item to the test set, and return the lowest changed key."""
+    lowest = len(first)
     if side[item] == TRAINING:
         lowest = _leave(item, indptr, indices, key, first, after, before)
-    else:
-        discarded -= 1
     side[item] = TEST
     for at in range(indptr[item], indptr[item + 1]):
         other = indices[at]
         if side[other] == TRAINING:
             side[other] = DISCARDED
-            discarded += 1
             if key[other] >= 0:
                 lowest = min(lowest, _lower(other, key, first, after, before))
             lowest = min(lowest, _leave(other, indptr, indices, key, first, after, before))
-    return discarded, lowest
+    return lowest
 
 
 @kernel
@@ -140,3 +131,13 @@ def _unlink(item: int, key: int, first: Int32, after: Int32, before: Int32) -> N
         first[key] = after[item]
     if after[item] >= 0:
         before[after[item]] = before[item]
+
+
+@kernel
+def has_neighbor(indptr: Int64, indices: Int32, is_test: Mask) -> Mask:
+    """Return whether each item has a neighbor that is marked, (N,) bool."""
+    result = np.zeros(len(is_test), np.bool_)
+    for item in range(len(is_test)):
+        for at in range(indptr[item], indptr[item + 1]):
+            result[item] |= is_test[indices[at]]
+    return result
