@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from graphkin.collection.clusters.butina import clusters_from_pairs
-from graphkin.library.estimators import read_samples, thread_count
-from graphkin.library.splits import require_threshold
+from graphkin.library.estimators import read_samples
+from graphkin.library.pairs import require_threshold, thread_count
 from graphkin.protocol.errors import require_extra
 from graphkin.similarity.components import FingerprintComponents
 from graphkin.similarity.join import SelfJoin

@@ -14,7 +14,8 @@ import pyarrow as pa
 from graphkin.ingest.progress_bars import library_progress
 from graphkin.library.estimators import read_words
 from graphkin.library.leakage import leaking_pairs, most_similar_first
-from graphkin.library.splits import Split, Splitter, require_threshold
+from graphkin.library.pairs import require_threshold
+from graphkin.library.splits import Split, Splitter
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require_extra
 from graphkin.protocol.values import SplitMethod

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.library.estimators import read_samples, thread_count
-from graphkin.library.splits import require_threshold
+from graphkin.library.estimators import read_samples
+from graphkin.library.pairs import require_threshold, thread_count
 from graphkin.protocol.errors import InvalidInput, require, require_extra
 from graphkin.similarity.batch import LOWEST_SIMILARITY
 from graphkin.similarity.join import Join, Pairs, SelfJoin, TwoSetJoin

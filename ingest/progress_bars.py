@@ -12,9 +12,13 @@ from graphkin.ingest.progress import Progress, duration
 
 
 class _Bars(Progress):
+    def __init__(self, delay: float = 0) -> None:
+        self._delay = delay
+
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
-        with tqdm(total=total, desc=name, unit=unit or "it", unit_scale=True, file=sys.stderr, leave=True) as bar:
+        options = {"desc": name, "unit": unit or "it", "unit_scale": True, "file": sys.stderr, "delay": self._delay}
+        with tqdm(total=total, leave=True, **options) as bar:
             yield bar.update
 
     def note(self, text: str) -> None:
@@ -38,9 +42,13 @@ def terminal_progress() -> Progress:
     return _Bars() if sys.stderr.isatty() else _Lines()
 
 
-def library_progress() -> Progress:
-    """Return progress bars in a notebook or if standard error is a terminal, else no reports."""
-    return _Bars() if _in_notebook() or sys.stderr.isatty() else Progress()
+def library_progress(delay: float = 0) -> Progress:
+    """Return progress bars in a notebook or if standard error is a terminal, else no reports.
+
+    Args:
+        delay: Seconds after which a bar appears. No bar appears for a shorter stage.
+    """
+    return _Bars(delay) if _in_notebook() or sys.stderr.isatty() else Progress()
 
 
 def _in_notebook() -> bool:

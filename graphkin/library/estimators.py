@@ -1,6 +1,5 @@
-"""Input and parameters that the modules for scikit-learn have in common."""
+"""Input of the modules for scikit-learn."""
 
-import os
 from typing import Any
 
 from graphkin.library.inputs import read_fingerprints
@@ -44,19 +43,3 @@ def read_samples(X: Any, smiles: str | None, threads: int | None) -> UInt64:
     words = read_words(X, smiles, "X", threads)
     require(len(words) > 0, "X", "no molecules", "one molecule or more", hint="pass molecules or fingerprints")
     return words
-
-
-def thread_count(threads: int | None) -> int:
-    """Return the number of threads, by default that of the cores.
-
-    Raises:
-        InvalidInput: It is not positive.
-    """
-    require(
-        threads is None or threads > 0,
-        "number of threads",
-        threads,
-        "1 or more",
-        hint="leave threads out to use all cores",
-    )
-    return threads or os.cpu_count() or 1

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.ingest.progress import Progress, report_compilation
+from graphkin.library.pairs import require_threshold
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.protocol.values import SplitMethod
 from graphkin.similarity.communities import communities, minimum_cover
@@ -306,17 +307,6 @@ class Splitter:
                 hint="raise the threshold, or change the size of the test set",
             )
         return Split(**parts, report=report)
-
-
-def require_threshold(threshold: float) -> None:
-    """Raise `InvalidInput` if a threshold is not above 0 and at most 1."""
-    require(
-        0 < threshold <= 1,
-        "threshold",
-        threshold,
-        "a similarity above 0, at most 1",
-        hint="use a threshold such as 0.6",
-    )
 
 
 def _require_method(method: str) -> None:

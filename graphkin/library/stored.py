@@ -1,6 +1,7 @@
 """Collections of a store that this process reads: a folder, a Neo4j database or a Parquet export."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 from weakref import WeakSet, finalize
 
@@ -12,8 +13,10 @@ from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.exporting import export
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.picking import DiverseSubset
+from graphkin.collection.ports import local_ports
 from graphkin.collection.selection import Selection
 from graphkin.ingest.info import CollectionInfo
+from graphkin.ingest.progress_bars import library_progress
 from graphkin.library.base import Hits, closed_error
 from graphkin.library.collection import Collection
 from graphkin.library.collections import Collections
@@ -46,6 +49,8 @@ if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
     from graphkin.client.options import PolicyOptions
+
+_PROGRESS_DELAY = 2  # seconds after which a progress bar appears
 
 
 class StoredCollections(Collections):
@@ -134,7 +139,8 @@ class StoredCollection(Collection):
     def _read(self, generation: Generation) -> None:
         """Read this generation of the collection from now on."""
         self.manifest = generation.manifest
-        self._latest = OpenCollection(generation)
+        stage = library_progress(_PROGRESS_DELAY).stage
+        self._latest = OpenCollection(generation, partial(local_ports, stage=stage))
         # Other threads may still read an earlier generation. It is closed when the last of them has ended.
         self._closing = finalize(self._latest, generation.close)
 
