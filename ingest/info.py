@@ -42,6 +42,9 @@ class CollectionInfo:
             collection: Name of the collection.
             generation: Id of the generation, or a prefix of the id. The default is the current generation.
 
+        Returns:
+            The facts.
+
         Raises:
             GraphkinError: Any error of `Store.full_id` and `Store.manifest`.
         """

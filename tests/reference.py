@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "docs" / "reference" / "python.md", ROOT / "docs" / "reference" / "client.md")
 
 NEVER_FAILS = re.compile(
-    r"\.(close|get_n_splits|head|__\w+__|to_pylist|to_html|nearest_tables)$|^graphkin\.protocol\.errors\."
+    r"\.(close|get_n_splits|head|__\w+__|to_dict|to_pylist|to_html|nearest_tables)$|^graphkin\.protocol\.errors\."
 )
 """Functions and methods that need no section `Raises`."""
 

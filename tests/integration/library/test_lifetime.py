@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import joblib
@@ -16,7 +15,6 @@ from dask.delayed import delayed
 
 import graphkin
 from graphkin.library import Collection, Collections
-from graphkin.library.stored import StoredCollections
 from graphkin.protocol.errors import Closed, NotFound, Unauthorized
 from graphkin.protocol.keys import create_key
 from graphkin.store import open_store
@@ -120,14 +118,13 @@ def test_dask_searches_in_worker_processes(folder: Path) -> None:
 
 
 def test_temporary_store_is_removed_with_its_last_collection(molecules_file: Path) -> None:
-    temporary = TemporaryDirectory()
-    graphkin.ingest(molecules_file, store=temporary.name, collection="c", workers=1)
-    collection = StoredCollections(temporary.name, temporary)["c"]
-    gc.collect()
+    collection = graphkin.ingest(molecules_file, workers=1)
     content = pickle.dumps(collection)
-    assert first_hits(pickle.loads(content), "CCO") == first_hits(collection, "CCO")
+    copy = pickle.loads(content)
+    assert first_hits(copy, "CCO") == first_hits(collection, "CCO")
+    content_of_copy = pickle.dumps(copy)
     del collection
     gc.collect()
-    assert not Path(temporary.name).exists()
-    with pytest.raises(NotFound, match="the temporary store of this collection is gone"):
-        pickle.loads(content)
+    for each in (content, content_of_copy):
+        with pytest.raises(NotFound, match="the temporary store of this collection is gone"):
+            pickle.loads(each)
