@@ -131,6 +131,14 @@ def test_parts_have_the_format_of_the_input(format, graphkin, nci_lines, tmp_pat
     assert sorted(written) == sorted(record.encode() for record in records)
 
 
+def test_leaks_of_sd_files_are_shown_as_smiles(graphkin, tmp_path):
+    path = tmp_path / "molecules.sdf"
+    path.write_text("".join(f"{Chem.MolToMolBlock(Chem.MolFromSmiles(text))}$$$$\n" for text in ("CCO", "c1ccccc1O")))
+    report = json.loads(graphkin("leaks", path, path, "--threshold", 1, "--json").out)
+    assert [pair["train_smiles"] for pair in report["worst"]] == ["CCO", "Oc1ccccc1"]
+    assert [pair["test_smiles"] for pair in report["worst"]] == ["CCO", "Oc1ccccc1"]
+
+
 def test_failed_split_writes_nothing(graphkin, table, tmp_path):
     folder = tmp_path / "out"
     assert split(graphkin, table, folder, "--stratify", "clas").code == 2

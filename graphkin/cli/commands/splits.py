@@ -1,6 +1,7 @@
 """`graphkin split` and `graphkin leaks`: split a file without leaks, and find the leaks of any split."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -261,9 +262,17 @@ def _rows(pairs: "Pairs", left: "FingerprintSet", right: "FingerprintSet") -> It
         pairs.left.tolist(), pairs.right.tolist(), pairs.similarity.tolist(), strict=True
     ):
         ends = ((left, one), (right, other))
-        texts = (None if side.structures is None else side.structures[row] for side, row in ends)
+        texts = (None if side.structures is None else _as_smiles(side.structures[row]) for side, row in ends)
         names = (None if side.names is None else side.names[row] for side, row in ends)
         yield (similarity, *(row + 1 for _, row in ends), *texts, *names)
+
+
+@lru_cache(maxsize=1 << 16)
+def _as_smiles(text: str) -> str:
+    """Return the SMILES of a structure that could be read: the text itself, unless it is an SD record."""
+    from rdkit import Chem
+
+    return Chem.MolToSmiles(Chem.MolFromMolBlock(text)) if "\n" in text.strip() else text
 
 
 def _pair_lines(pairs: "Pairs", left: "FingerprintSet", right: "FingerprintSet") -> Iterator[bytes]:
