@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from graphkin.ingest.parsing import Chunk, Parsed, rejection_rows
+from graphkin.ingest.parsing import Chunk, Parsed, kept_rows, rejection_rows
 
 
 class Agreement:
@@ -25,9 +25,7 @@ class Agreement:
         agrees = [self._values.setdefault(digest, hash(value)) == hash(value) for digest, value in values]
         if all(agrees):
             return parsed
-        rejected = set(parsed.rejections["line"].to_pylist())
-        lines = enumerate(chunk.records["line"].to_pylist())
-        rows = [row for row, line in lines if line not in rejected]  # rows of the items of `parsed` in the chunk
+        rows = kept_rows(chunk, parsed)
         reason = f"is the same item as an earlier record, but with another {self._column}"
         contradicting = [(row, reason) for row, is_consistent in zip(rows, agrees, strict=True) if not is_consistent]
         all_rejections = pa.concat_batches([parsed.rejections, rejection_rows(chunk, contradicting)])

@@ -6,7 +6,7 @@ It applies the stages of an ingest to the new records only. The result equals on
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
@@ -26,7 +26,9 @@ from graphkin.ingest.tally import Tally
 from graphkin.ingest.warmup import compile_growth, compile_kernels
 from graphkin.ingest.workspace import Workspace
 from graphkin.ingest.writing import write_edges, write_items
+from graphkin.protocol.errors import Conflict
 from graphkin.protocol.manifest import Counts, Manifest
+from graphkin.protocol.parameters import parameter
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.kinds import kind_of
 from graphkin.similarity.recipe import Recipe
@@ -73,7 +75,8 @@ def append(
     Raises:
         NotFound: The collection does not exist.
         Conflict: The collection cannot grow, because its candidates follow the window rule, its items are nodes, or
-            other library versions described its items.
+            other library versions described its items; or its duplicates are merged in another way than "first", and
+            the files have other values of its items.
         InvalidInput, StoreError, StoreBusy: As `graphkin.ingest.pipeline.ingest` raises them.
     """
     options = options or IngestOptions()
@@ -84,6 +87,8 @@ def append(
         kind = kind_of(base)
         recipe = kind.recipe(base.manifest.recipe)
         require_changeable(base, kind, recipe)
+        _require_no_conflicts(base)
+        options = replace(options, duplicates=base.manifest.duplicates)
         warmup_descriptors = kind.warmup_descriptors(recipe).with_device(options.device)
         sources = [stack.enter_context(closing(source)) for source in open_sources(files, kind, recipe, options)]
         workspace = Workspace(draft.workspace)
@@ -106,7 +111,7 @@ def append(
             rejections = [*base.rejections(), *table.rejections]
             if not len(newer) and not table.added_names.num_rows:
                 workspace.remove()
-                report_notes(clock.progress, differing_notes(table.differing))
+                report_notes(clock.progress, differing_notes(table.differing, options.duplicates))
                 provenance = repeat_provenance(base.manifest, sources, table, clock)
                 manifest = save_report(store, collection, base.manifest, provenance, rejections)
                 return AppendResult(manifest, 0, 0, counts)
@@ -140,6 +145,17 @@ def append(
         return AppendResult(manifest, len(newer), table.added_names.num_rows, counts)
 
 
+def _require_no_conflicts(base: Generation) -> None:
+    """Check that no records of conflicting values were rejected, because new records could belong to their items."""
+    if base.manifest.duplicates == "reject" and base.manifest.differing.counts:
+        raise Conflict(
+            "an append cannot tell whether new records belong to items that were rejected for their conflicting values",
+            given=f"a collection with {parameter('--duplicates', 'reject')} and such items",
+            expected="a collection without such items",
+            hint="ingest the old and the new files together",
+        )
+
+
 def _older_items(base: Generation, kind: Kind[Recipe], digests: bytes) -> OldItems:
     def names(ids: Int32) -> pa.ListArray:
         return base.take(ids, ["names"])["names"]
@@ -152,4 +168,6 @@ def _older_items(base: Generation, kind: Kind[Recipe], digests: bytes) -> OldIte
         return {name: texts(rows[title]) for name, title in source_titles.items()}
 
     properties = Properties.from_manifest(kind.computed_columns, base.manifest)
-    return OldItems(digests, properties, names, source_texts, lambda: base.fingerprints().words)
+    is_first = base.manifest.duplicates == "first"
+    merged = () if is_first else tuple(base.manifest.differing.counts)
+    return OldItems(digests, properties, names, source_texts, lambda: base.fingerprints().words, merged)

@@ -105,7 +105,7 @@ class CollectionInfo:
         if self.rerun is not None:
             names = ", ".join(source.name for source in self.rerun.inputs)
             yield f"unchanged by the run of {self.rerun.ran_at} ({names}): {_count_text(self.rerun.counts)}"
-            yield from (f"  {note}" for note in differing_notes(self.rerun.differing))
+            yield from (f"  {note}" for note in differing_notes(self.rerun.differing, self.manifest.duplicates))
         for generation in self.generations:
             yield f"generation {short_id(generation)}{' (current)' if generation == self.current else ''}"
 

@@ -3,7 +3,7 @@
 Items are numbered in the order in which they first appear. Records with equal digests are the same item.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count, pairwise
 from typing import Literal, Self, TypeAlias, TypeVar
@@ -12,17 +12,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphkin.ingest.differences import Differences
+from graphkin.ingest.differences import Differences, combine_differing
+from graphkin.ingest.duplicates import Repeats
 from graphkin.ingest.parsing import Parsed
-from graphkin.ingest.source_columns import sort_topologically, source_columns
-from graphkin.ingest.values import ReadColumn
-from graphkin.protocol.errors import InvalidInput
+from graphkin.ingest.source_columns import column_order, sort_topologically, source_columns
+from graphkin.ingest.values import ReadColumn, differ, is_missing
+from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.manifest import ColumnValues, DifferingValues, Provenance
-from graphkin.protocol.values import MAX_ID
+from graphkin.protocol.parameters import parameter
+from graphkin.protocol.values import MAX_ID, Duplicates
 from graphkin.similarity.columns import fixed_width_array
 from graphkin.store.base import Generation
 from graphkin.store.columns import ITEM_SCHEMA, texts, titles
-from graphkin.store.records import ADDED_NAMES, Int32, Int64, UInt64
+from graphkin.store.records import ADDED_NAMES, REJECTION_SCHEMA, Int32, Int64, UInt64
 
 PropertyType = Literal["number", "text"]
 Column: TypeAlias = pa.ChunkedArray | pa.Array
@@ -221,6 +223,7 @@ class OldItems:
         names: Returns the names of the items with these ids.
         texts: Returns the texts of the source columns, by column, of the items with these ids.
         fingerprints: Returns the packed fingerprints of all items.
+        merged: Names of the source columns in which some items store averages or lists.
     """
 
     digests: bytes
@@ -228,6 +231,7 @@ class OldItems:
     names: Callable[[Int32], pa.ListArray]
     texts: Callable[[Int32], dict[str, pa.Array]]
     fingerprints: Callable[[], UInt64]
+    merged: Collection[str] = ()
 
     @classmethod
     def empty(cls, computed: Sequence[str]) -> "OldItems":
@@ -262,11 +266,13 @@ class ItemTable:
         rejections: The rejected records.
         names: Total number of names of the new items.
         added_names: Names that old items get (`ADDED_NAMES`).
+        duplicates: What an item stores if the values of its records differ.
         differing: Values of later records that differ from the first record of their item.
         properties: Properties of the old and the new items together.
     """
 
     older: OldItems
+    duplicates: Duplicates = "first"
     read: int = 0
     rejected: int = 0
     rejections: list[pa.RecordBatch] = field(default_factory=list)
@@ -281,11 +287,34 @@ class ItemTable:
     def add(self, parsed: Parsed) -> None:
         """Add the items and the rejections of a parsed chunk."""
         self.read += parsed.items.num_rows + parsed.rejections.num_rows
-        self.rejected += parsed.rejections.num_rows
-        if parsed.rejections.num_rows:
-            self.rejections.append(parsed.rejections)
+        self._reject(parsed.rejections)
         if parsed.items.num_rows:
             self._batches.append(parsed.items)
+
+    def _reject(self, rejections: pa.RecordBatch) -> None:
+        self.rejected += rejections.num_rows
+        if rejections.num_rows:
+            self.rejections.append(rejections)
+
+    def reject_conflicts(self) -> pa.RecordBatch:
+        """Reject all records of the new items whose values conflict, and return the rejections.
+
+        The items must have been added with the columns of `with_places`.
+
+        Raises:
+            Conflict: A record conflicts with an old item.
+        """
+        if not self._batches:
+            return pa.RecordBatch.from_pylist([], REJECTION_SCHEMA)
+        items = pa.Table.from_batches(self._batches)
+        item_of, _ = assign_item_ids(items["digest"], self.older.digests)
+        self._require_unchanged(items, item_of)
+        repeats = self._repeats(items, item_of)
+        self.differing = self._differences(repeats)
+        rejections, rows = repeats.reject()
+        self._reject(rejections)
+        self._batches = items.take(pa.array(np.delete(np.arange(len(items)), rows))).to_batches()
+        return rejections
 
     def finish(self, describe: Callable[[pa.Table], Described]) -> tuple[Described, Iterator[pa.RecordBatch]]:
         """Return the result of `describe` for the new items, and their item table in batches.
@@ -303,16 +332,56 @@ class ItemTable:
         before = len(self.older)
         item_of, first = assign_item_ids(items["digest"], self.older.digests)
         require_enough_ids(before + len(first))
-        self.differing = self._differing(items, item_of, first)
+        distinct = items.take(pa.array(first))
+        if self.duplicates == "first":
+            self.differing = self._differing(items, item_of, first)
+        else:
+            self._require_unchanged(items, item_of)
+            repeats = self._repeats(items, item_of)
+            self.differing = combine_differing(self.differing, self._differences(repeats))
+            distinct = repeats.merge_into(distinct, repeats.items - before, self.duplicates)
         names = collect_names(items["name"], item_of, before + len(first))
         self._add_names(names.slice(0, before))
         names = names.slice(before)
         self.names = len(names.flatten())
-        distinct = items.take(pa.array(first))
         described = describe(distinct)
         self.properties &= Properties.from_items(self.properties.computed, distinct)
         table = self.properties.table(distinct, names)
         return described, map(rebase_offsets, table.to_batches(max_chunksize=_BATCH))
+
+    def _repeats(self, items: pa.Table, item_of: Int64) -> Repeats:
+        """Return the records of the new items that have several records."""
+        return Repeats.from_records(items, item_of, column_order(items["properties"]), first_item=len(self.older))
+
+    def _differences(self, repeats: Repeats) -> DifferingValues:
+        """Return the values that differ from the first present value of their item."""
+        differences = Differences()
+        repeats.add_differences(differences, repeats.rows, self.properties.computed)
+        return differences.differing()
+
+    def _require_unchanged(self, items: pa.Table, item_of: Int64) -> None:
+        """Check that the records of old items do not change the stored values, which depend on all records.
+
+        Raises:
+            Conflict: A record has another value than the old item, or a value in a column with averages or lists, whose
+                original values are not stored.
+        """
+        rows = np.flatnonzero(item_of < len(self.older))
+        if not len(rows):
+            return
+        records, ids = items.take(pa.array(rows)), item_of[rows].astype(np.int32)
+        stored = self.older.texts(ids)
+        for name, values in source_columns(records["properties"], self.properties.computed).items():
+            before = stored.get(name, pa.nulls(len(values), pa.string()))
+            changes = ~is_missing(values) if name in self.older.merged else differ(before, values)
+            if changes.any():
+                raise Conflict(
+                    "an append cannot change stored values, as the collection's "
+                    f"{parameter('--duplicates', self.duplicates)} demands",
+                    given=f"{int(changes.sum()):,} values of {name}, for items that the collection has already",
+                    expected="records of new items",
+                    hint="ingest the old and the new files together, or append only records of new items",
+                )
 
     def _differing(self, items: pa.Table, item_of: Int64, first: Int64) -> DifferingValues:
         """Return values of later records that differ from the first record of their item."""

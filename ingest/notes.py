@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from graphkin.ingest.progress import Progress
 from graphkin.protocol.manifest import ColumnValues, DifferingValues, Provenance
+from graphkin.protocol.values import Duplicates
 
 _COMMA_NUMBER = re.compile(r"[<>=≤≥~]*\s*[+-]?\d+,\d+")
 
@@ -23,7 +24,7 @@ def column_notes(provenance: Provenance) -> list[str]:
             sentences += _number_notes(name, values, provenance.qualifiers.get(name))
         elif values.numbers + values.censored > values.texts or _has_comma(values):
             sentences.append(f"column {name} is text: {_describe_texts(values)}")
-    return [*sentences, *differing_notes(provenance.differing)]
+    return [*sentences, *differing_notes(provenance.differing, provenance.duplicates)]
 
 
 def _number_notes(name: str, values: ColumnValues, qualifier: str | None) -> list[str]:
@@ -50,12 +51,21 @@ def _value_count(values: ColumnValues) -> int:
     return values.numbers + values.missing + values.censored + values.texts
 
 
-def differing_notes(differing: DifferingValues) -> list[str]:
+_OUTCOMES: dict[Duplicates, str] = {
+    "first": "those of the first record, which are kept",
+    "mean": "those of earlier records; items keep the mean of numbers, and the first of other values",
+    "median": "those of earlier records; items keep the median of numbers, and the first of other values",
+    "list": "those of earlier records; all of them are in the columns NAME_values",
+    "reject": "those of earlier records, and all records of these items were rejected",
+}
+
+
+def differing_notes(differing: DifferingValues, duplicates: Duplicates) -> list[str]:
     """Return sentences about values of later records that differ from the first record of their item."""
     if not differing.counts:
         return []
     counts = ", ".join(f"{count:,} of {name}" for name, count in differing.counts.items())
-    sentence = "values of repeated items differ from those of the first record, which are kept"
+    sentence = f"values of repeated items differ from {_OUTCOMES[duplicates]}"
     return [f"{sentence}: {counts} (`graphkin info --differing` lists the first 100)"]
 
 

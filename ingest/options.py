@@ -4,8 +4,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import get_args
 
 from graphkin.ingest.readers import ReadOptions
+from graphkin.protocol.errors import require
+from graphkin.protocol.values import Duplicates
 from graphkin.similarity.devices import Device
 
 
@@ -17,6 +20,7 @@ class IngestOptions:
         read: Options for reading the files.
         max_size: Maximum number of atoms or nodes of an item; None for the default of the kind.
         max_rejected: Largest accepted share of rejected records, from 0 to 1.
+        duplicates: What an item stores if the values of its records differ. An append uses the setting of the manifest.
         labels: Files with node labels, one for each network.
         names: Files with row names, one for each array.
         workers: Number of processes that parse, and number of threads that join.
@@ -27,8 +31,14 @@ class IngestOptions:
     read: ReadOptions = field(default_factory=ReadOptions)
     max_size: int | None = None
     max_rejected: float = 0.1
+    duplicates: Duplicates = "first"
     labels: Sequence[str] = ()
     names: Sequence[str] = ()
     workers: int = os.cpu_count() or 1
     device: Device = "cpu"
     rejections_file: Path | None = None
+
+    def __post_init__(self) -> None:
+        accepted = get_args(Duplicates)
+        hint = 'choose one of them: "first" keeps the value of the first record'
+        require(self.duplicates in accepted, "duplicates", self.duplicates, f"one of {', '.join(accepted)}", hint=hint)

@@ -119,6 +119,12 @@ def item_schema(described: pa.Schema) -> pa.Schema:
     return pa.schema([*described, *(RECORD_SCHEMA.field(name) for name in _COPIED_COLUMNS)])
 
 
+def kept_rows(chunk: Chunk, parsed: Parsed) -> list[int]:
+    """Return the rows of the items of `parsed` in the chunk."""
+    rejected = set(parsed.rejections["line"].to_pylist())
+    return [row for row, line in enumerate(chunk.records["line"].to_pylist()) if line not in rejected]
+
+
 def rejection_rows(chunk: Chunk, rejected: list[tuple[int, str]]) -> pa.RecordBatch:
     """Return the rejections (`REJECTION_SCHEMA`) of records, given as pairs of a row in the chunk and a reason."""
     rows = [row for row, _ in rejected]

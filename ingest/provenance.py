@@ -11,6 +11,7 @@ from graphkin.ingest.progress import Clock
 from graphkin.ingest.readers import Source
 from graphkin.ingest.tally import Tally
 from graphkin.protocol.manifest import Counts, DifferingValues, Histogram, Input, Manifest, Provenance, Removal
+from graphkin.protocol.values import Duplicates
 from graphkin.similarity.kind import Descriptors
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.recipe import Recipe
@@ -48,6 +49,7 @@ def ingest_provenance(
         counts=record_counts(before.read + table.read, before.rejected + table.rejected, len(descriptors), removed),
         removed=removed,
         properties=table.properties,
+        duplicates=table.duplicates,
         differing=table.differing if base is None else combine_differing(base.differing, table.differing),
         links=descriptors.links,
         edges=tally.edges,
@@ -83,6 +85,7 @@ def removal_provenance(
         counts=base.counts.model_copy(update={"kept": base.counts.kept - removal.items}),
         removed=[*base.removed, removal],
         properties=items.properties,
+        duplicates=base.duplicates,
         differing=base.differing,
         edges=tally.edges,
         dropped=_pair_count(dropped),
@@ -112,6 +115,7 @@ def provenance(
     dropped: int,
     histograms: dict[str, Histogram],
     clock: Clock,
+    duplicates: Duplicates,
     differing: DifferingValues,
     removed: Sequence[Removal] = (),
     links: Links | None = None,
@@ -133,6 +137,7 @@ def provenance(
         written=properties.written,
         columns=properties.columns,
         qualifiers=properties.qualifiers,
+        duplicates=duplicates,
         differing=differing,
         links=None if links is None else links_digest(links),
         histograms=histograms,

@@ -1,15 +1,16 @@
 """The stages that open files and parse their records, and the checks of their results."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
 
-from graphkin.protocol.parameters import parameter
 from graphkin.ingest.agreement import Agreement
+from graphkin.ingest.duplicates import with_places
 from graphkin.ingest.items import ItemTable, OldItems, Properties
 from graphkin.ingest.options import IngestOptions
-from graphkin.ingest.parsing import Chunk
+from graphkin.ingest.parsing import Chunk, Parsed
 from graphkin.ingest.pool import ParserPool
 from graphkin.ingest.progress import Clock
 from graphkin.ingest.readers import Input, Source, open_source
@@ -19,6 +20,7 @@ from graphkin.ingest.readers.widths import require_type
 from graphkin.ingest.rejections import save_rejections
 from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 from graphkin.similarity.fingerprints.recipe import BitsRecipe
 from graphkin.similarity.kind import Kind
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
@@ -138,22 +140,34 @@ def parse_sources(
     Raises:
         InvalidInput: No record was kept, or too many were rejected.
     """
-    table = ItemTable(older)
+    table = ItemTable(older, options.duplicates)
     column = kind.consistent_column(recipe)
-    review = {} if column is None else {"review": Agreement(column, older.fingerprints_by_digest()).review}
+    reviews = [] if column is None else [Agreement(column, older.fingerprints_by_digest()).review]
+    if options.duplicates == "reject":
+        reviews.append(with_places)
+    results = pool.results(partial(_review, reviews)) if reviews else pool.results()
     total = sum(source.bytes_total or 0 for source in sources) or None
     with clock.stage("parse", total, "B") as advance:
         reported = 0
-        for chunk in pool.results(**review):
+        for chunk in results:
             table.add(chunk)
             if chunk.rejections.num_rows:
                 draft.append_rejections(chunk.rejections)
             reached = sum(source.bytes_read for source in sources)
             advance(reached - reported)
             reported = reached
+    if options.duplicates == "reject":
+        draft.append_rejections(table.reject_conflicts())
     in_memory = {source.name for source in sources if source.is_in_memory}
     require_items(table.read, table.rejected, lambda: table.rejections, options, in_memory)
     return table
+
+
+def _review(reviews: Sequence[Callable[[Chunk, Parsed], Parsed]], chunk: Chunk, parsed: Parsed) -> Parsed:
+    """Return the parsed chunk after all reviews, each of which may reject records or add columns."""
+    for review in reviews:
+        parsed = review(chunk, parsed)
+    return parsed
 
 
 def require_items(

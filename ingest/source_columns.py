@@ -7,6 +7,8 @@ from heapq import heappop, heappush
 import numpy as np
 import pyarrow as pa
 
+from graphkin.store.records import Int64
+
 _SOURCE = "source."
 
 
@@ -41,9 +43,13 @@ def source_columns(properties: pa.ChunkedArray, computed: Sequence[str]) -> dict
         properties: (N,) the key/value pairs of each record, an Arrow map column.
         computed: Names of the computed columns.
     """
-    pairs = properties.combine_chunks()
-    rows = np.repeat(np.arange(len(pairs)), np.diff(np.asarray(pairs.offsets)))
-    keys = pairs.keys.dictionary_encode()
+    columns = columns_of(properties, column_order(properties))
+    return {column_name(key, computed): column for key, column in columns.items()}
+
+
+def column_order(properties: pa.ChunkedArray) -> list[str]:
+    """Return the distinct keys of the key/value pairs of records, in the order of the source."""
+    rows, keys, _ = _pairs(properties)
     codes = np.asarray(keys.indices)
     names = keys.dictionary.to_pylist()
     # Successive keys of a record show the order of the columns in the source.
@@ -54,18 +60,32 @@ def source_columns(properties: pa.ChunkedArray, computed: Sequence[str]) -> dict
         for first, second in (divmod(each, len(names)) for each in both)
         if first != second
     ]
-    code_of = {key: code for code, key in enumerate(names)}
+    return sort_topologically(names, before)
+
+
+def columns_of(properties: pa.ChunkedArray, order: Sequence[str]) -> dict[str, pa.Array]:
+    """Return the key/value pairs of records as one text column per key of `order`, with null for records without it."""
+    rows, keys, items = _pairs(properties)
+    codes = np.asarray(keys.indices)
+    code_of = {key: code for code, key in enumerate(keys.dictionary.to_pylist())}
     columns = {}
-    for key in sort_topologically(names, before):
-        code = code_of[key]
-        entries = np.flatnonzero(codes == code)
-        positions = np.full(len(pairs), -1, np.int64)
+    for key in order:
+        entries = np.flatnonzero(codes == code_of.get(key, -1))
+        positions = np.full(len(properties), -1, np.int64)
         positions[rows[entries]] = entries
-        columns[_column_name(key, computed)] = pairs.items.take(pa.array(positions, mask=positions < 0))
+        columns[key] = items.take(pa.array(positions, mask=positions < 0))
     return columns
 
 
-def _column_name(name: str, computed: Sequence[str]) -> str:
+def _pairs(properties: pa.ChunkedArray) -> tuple[Int64, pa.DictionaryArray, pa.Array]:
+    """Return the record, the key and the value of each key/value pair."""
+    pairs = properties.combine_chunks()
+    rows = np.repeat(np.arange(len(pairs)), np.diff(np.asarray(pairs.offsets)))
+    return rows, pairs.keys.dictionary_encode(), pairs.items
+
+
+def column_name(name: str, computed: Sequence[str]) -> str:
+    """Return the name of a source column, which has the prefix "source." if it is the name of a computed column."""
     bare = name
     while bare.startswith(_SOURCE):
         bare = bare.removeprefix(_SOURCE)

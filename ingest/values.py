@@ -75,6 +75,19 @@ class ReadColumn:
         return cls(column, ColumnValues(**counts, example=example), shortest=False)
 
 
+def plain_numbers(texts: pa.Array) -> pa.Array:
+    """Return the numbers among N texts, (N,) float64. Censored numbers and all other texts are null."""
+    bare = pc.utf8_trim_whitespace(texts)
+    numbers, is_number = _finite(bare, _mask(pc.match_substring_regex(bare, _NUMBER)))
+    return pa.array(numbers, mask=~is_number)
+
+
+def is_missing(texts: pa.Array) -> Mask:
+    """Return whether each text is null or a missing marker, (N,) bool."""
+    markers = pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(texts)), value_set=pa.array(MISSING))
+    return _mask(pc.or_(texts.is_null(), markers))
+
+
 def _parse_numbers(bare: pa.Array) -> pa.Array:
     return pc.utf8_ltrim(bare, "+").cast(pa.float64())
 
@@ -110,12 +123,8 @@ def differ(first_values: pa.Array, later_values: pa.Array) -> Mask:
     later, first = later_values.take(pa.array(candidates)), first_values.take(pa.array(candidates))
     same = _mask(pc.equal(_normal(first), _normal(later)))
     differs = np.zeros(len(first_values), np.bool_)
-    differs[candidates] = ~same & ~_is_missing(later)
+    differs[candidates] = ~same & ~is_missing(later)
     return differs
-
-
-def _is_missing(texts: pa.Array) -> Mask:
-    return _mask(pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(texts)), value_set=pa.array(MISSING)))
 
 
 def _normal(texts: pa.Array) -> pa.Array:

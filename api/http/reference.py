@@ -117,6 +117,8 @@ DESCRIPTIONS = {
     "damaged": "Known damage of the generation; null if there is none.",
     "degree": "Number of stored neighbors.",
     "differing": "Values of repeated items that differ from those of the first record.",
+    "duplicates": "Value of an item whose records have different values: the first one, the mean or median of numbers, "
+    "the first one and all of them in another property, or none, because the records are rejected.",
     "dropped": "Truncated pairs of the item: similar pairs that the top-k limit left out; null if not counted.",
     "edges": "Edges, most similar first.",
     "epoch": "Epoch of the sample.",
@@ -319,6 +321,7 @@ EXAMPLES: dict[str, Any] = {
     "degree": 12,
     "descending": True,
     "differing": {"counts": {}, "first": []},
+    "duplicates": "first",
     "direct": True,
     "dropped": 0,
     "e": 0,

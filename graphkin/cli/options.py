@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from graphkin.cli.help import option
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.values import MAX_SEED, ClusterMethod, Pad, PolicyName, Rank
+from graphkin.protocol.values import MAX_SEED, ClusterMethod, Duplicates, Pad, PolicyName, Rank
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -71,6 +71,14 @@ workers = option(
     type=click.IntRange(min=1),
     panel="Execution",
     help="Number of processes and threads. [default: all cores]",
+)
+duplicates = option(
+    "--duplicates",
+    type=click.Choice(get_args(Duplicates)),
+    default="first",
+    panel="Input",
+    help="Value of a column in which the records of an item differ. first: the first one; mean, median: of numbers; "
+    "list: the first one, and all of them in a column NAME_values; reject: the records of the item are rejected.",
 )
 device = option(
     "--device",
@@ -161,7 +169,7 @@ other_collection = option(
 
 _TABLE_COLUMNS = ("structure_column", "fingerprint_column", "name_column", "properties")
 _TABLE_OPTIONS = (*_TABLE_COLUMNS, "delimiter", "encoding", "decimal")
-_RUN_OPTIONS = ("files", "collection", "workers", "max_rejected", "rejections_file", "as_json")
+_RUN_OPTIONS = ("files", "collection", "workers", "max_rejected", "rejections_file", "as_json", "duplicates")
 _POLICY_OPTIONS = ("policy", "k", "length", "walks", "p", "q", "p_end", "restart", "rank", "pad")
 _TARGET_OPTIONS = ("store_location", "lake", "engine", "master")
 
@@ -294,7 +302,8 @@ def ingest_run(command: Callable[..., None]) -> Callable[..., None]:
     @click.argument("files", nargs=-1, required=True, metavar="FILE...")
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
-        command(run_options={name: arguments.pop(name) for name in _RUN_OPTIONS}, **arguments)
+        run_options = {name: arguments.pop(name) for name in _RUN_OPTIONS if name in arguments}
+        command(run_options=run_options, **arguments)
 
     return wrapper
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from graphkin.ingest.options import IngestOptions
     from graphkin.ingest.readers import Input
     from graphkin.ingest.readers.columns import Decimal, Delimiter
+    from graphkin.protocol.values import Duplicates
     from graphkin.similarity.devices import Device
 
 File: TypeAlias = str | PathLike[str]
@@ -28,6 +29,7 @@ def read_arguments(
     delimiter: "Delimiter | None",
     encoding: str | None,
     decimal: "Decimal",
+    duplicates: "Duplicates" = "first",
     max_rejected: float,
     workers: int | None,
     device: "Device",
@@ -62,6 +64,7 @@ def read_arguments(
     return inputs, IngestOptions(
         read=read,
         names=_paths(names) if all(isinstance(each, str) for each in inputs) else (),
+        duplicates=duplicates,
         max_rejected=max_rejected,
         workers=workers or os.cpu_count() or 1,
         device=device,

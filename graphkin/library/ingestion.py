@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from graphkin.library.arguments import File, read_arguments
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.values import Duplicates
 from graphkin.similarity.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def ingest(
     delimiter: Literal["comma", "tab", "semicolon", "pipe", "space"] | None = None,
     encoding: str | None = None,
     decimal: Literal[".", ","] = ".",
+    duplicates: Duplicates = "first",
     max_rejected: float = 0.1,
     workers: int | None = None,
     device: Literal["cpu", "cuda"] = "cpu",
@@ -75,6 +77,9 @@ def ingest(
         delimiter: Delimiter of text tables. By default, it is inferred from the header of a .csv file.
         encoding: Encoding of text files, such as "cp1252" or "utf-16". The default is UTF-8.
         decimal: Decimal separator of numbers in text tables.
+        duplicates: Value of a column in which the records of an item differ. "first": the first one; "mean" and
+            "median": of numbers; "list": the first one, and all of them in a column NAME_values; "reject": none,
+            because the records of the item are rejected. Only with "first" can an append bring other values of items.
         max_rejected: Maximum fraction of records that may be rejected, 0 to 1. If more are rejected, nothing is
             published.
         workers: Number of worker processes and of threads. The default is the number of cores.
@@ -116,6 +121,7 @@ def ingest(
         delimiter=delimiter,
         encoding=encoding,
         decimal=decimal,
+        duplicates=duplicates,
         max_rejected=max_rejected,
         workers=workers,
         device=device,

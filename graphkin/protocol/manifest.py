@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from graphkin.protocol.errors import StoreFormat
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.parameters import parameter
-from graphkin.protocol.values import Kind, RemovedBy
+from graphkin.protocol.values import Duplicates, Kind, RemovedBy
 
 
 class Input(Frozen):
@@ -59,9 +59,10 @@ class ColumnValues(Frozen):
 
 
 class DifferingValue(Frozen):
-    """A value that was discarded because an earlier record of the same item has a different one.
+    """A value of a record that differs from the value of an earlier record of the same item.
 
-    `kept` is the value of the earlier record, null if that record has none. Texts are cut to 200 characters.
+    `kept` is the value of the earlier record, null if that record has none. The item stores it if `duplicates` of the
+    manifest is `first`. Texts are cut to 200 characters.
     """
 
     structure: str | None
@@ -71,9 +72,10 @@ class DifferingValue(Frozen):
 
 
 class DifferingValues(Frozen):
-    """Discarded values of repeated items: the values of the first record of each item are kept.
+    """Values of later records of an item that differ from the value of an earlier one.
 
-    `counts` has the number of discarded values by property. `first` lists the first 100 of them.
+    `counts` has the number of these values by property. `first` lists the first 100 of them. `duplicates` of the
+    manifest says what the items store.
     """
 
     counts: dict[str, int] = Field(default={})
@@ -158,6 +160,7 @@ class Provenance(Frozen):
     written: list[str] = Field(default=[])  # numeric properties also stored as text, as in the source
     columns: dict[str, ColumnValues] = Field(default={})  # source columns; empty if not counted
     qualifiers: dict[str, str] = Field(default={})  # properties with censored numbers: the name of their sign column
+    duplicates: Duplicates = "first"  # what an item stores if the values of its records differ
     differing: DifferingValues = Field(default=DifferingValues())
     stability: Stability | None = None  # of nodes that are compared by their subgraphs
     histograms: dict[Literal["degree", "similarity"], Histogram]

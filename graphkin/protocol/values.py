@@ -9,6 +9,10 @@ ListedBy = Literal["name", "smiles"]
 RemovedBy = Literal["name", "smiles", "id"]
 """The identifier by which a list of items to remove names them."""
 
+Duplicates = Literal["first", "mean", "median", "list", "reject"]
+"""What an item stores if its records have different values in a column: the value of the first record, the mean or
+median, all values in a list, or nothing, because the records are rejected."""
+
 PolicyName = Literal["first_order", "random_walk", "second_order"]
 Rank = Literal["top", "count", "exp"]
 Pad = Literal["resample", "self"]

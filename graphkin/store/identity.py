@@ -90,7 +90,8 @@ def generation_id(provenance: Provenance, blocks: Sequence[bytes]) -> str:
     """Return the generation id: 64 hexadecimal digits.
 
     It is the SHA-256 of the recipe, the versions of the libraries that describe and compare items, the types of the
-    properties, the blocks of the item table, and the big graph whose nodes the items are, if there is one.
+    properties, the blocks of the item table, the big graph whose nodes the items are, if there is one, and the way in
+    which an append merges values of duplicates, unless it keeps the first.
     """
     content = {
         "recipe": provenance.recipe,
@@ -98,6 +99,7 @@ def generation_id(provenance: Provenance, blocks: Sequence[bytes]) -> str:
         "properties": provenance.properties,
         "items": hashlib.sha256(b"".join(blocks)).hexdigest(),
         **({} if provenance.links is None else {"links": provenance.links}),
+        **({} if provenance.duplicates == "first" else {"duplicates": provenance.duplicates}),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

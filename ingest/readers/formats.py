@@ -9,7 +9,6 @@ from typing import IO, BinaryIO
 
 import pyarrow as pa
 
-from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.columns import OPTIONS, Options
 from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
 from graphkin.ingest.readers.fps import read_fps
@@ -18,13 +17,21 @@ from graphkin.ingest.readers.lines import Line, read_lines
 from graphkin.ingest.readers.memory import FileData, Input
 from graphkin.ingest.readers.npy import read_array
 from graphkin.ingest.readers.parquet import ParquetRecords
-from graphkin.ingest.readers.raw import COMPRESSED, Raw, as_utf8, open_decompressed, spool_to_disk, translate_read_errors
+from graphkin.ingest.readers.raw import (
+    COMPRESSED,
+    Raw,
+    as_utf8,
+    open_decompressed,
+    spool_to_disk,
+    translate_read_errors,
+)
 from graphkin.ingest.readers.records import Record, batches, keep_properties
 from graphkin.ingest.readers.sdf import read_sdf
 from graphkin.ingest.readers.smi import read_smi
 from graphkin.ingest.readers.source import STDIN, ReadOptions, Source, open_raw, open_raw_folder
 from graphkin.ingest.readers.tu import read_tu
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 from graphkin.similarity.molecules.fingerprint_text import WITH_FINGERPRINT
 
 EXTENSIONS = {

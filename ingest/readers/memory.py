@@ -1,14 +1,13 @@
 """Data in memory, which is read like a file. Records are numbered by their position, from 0."""
 
 import hashlib
-import io
 import json
 import math
 from binascii import hexlify
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,16 @@ from rdkit import Chem
 
 from graphkin.ingest.readers.arrow_tables import ArrowRecords
 from graphkin.ingest.readers.columns import OPTIONS, Columns
-from graphkin.ingest.readers.records import MAX_RECORD, RECORD_SCHEMA, TOO_LONG, Record, batches, faulty_record, keep_properties, text_fault
+from graphkin.ingest.readers.records import (
+    MAX_RECORD,
+    RECORD_SCHEMA,
+    TOO_LONG,
+    Record,
+    batches,
+    faulty_record,
+    keep_properties,
+    text_fault,
+)
 from graphkin.ingest.readers.source import ReadOptions, Source
 from graphkin.protocol import manifest
 from graphkin.protocol.errors import InvalidInput, require
@@ -294,9 +302,7 @@ def vector_records(vectors: NDArray[np.floating[Any]]) -> list[pa.RecordBatch]:
     return [*batches((position, text, None, (), (), None) for position, text in enumerate(texts))]
 
 
-def _keep(
-    name: str, records: Sequence[pa.RecordBatch], properties: Sequence[str] | None
-) -> Iterator[pa.RecordBatch]:
+def _keep(name: str, records: Sequence[pa.RecordBatch], properties: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
     if properties is None:
         return iter(records)
     return batches(keep_properties(f"the {name}", _records(records), properties))

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 
-from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.formats import EXTENSIONS, choose_format, open_source
 from graphkin.ingest.readers.fps import Header, read_header
 from graphkin.ingest.readers.lines import read_lines
@@ -12,13 +11,12 @@ from graphkin.ingest.readers.memory import Input, input_name
 from graphkin.ingest.readers.raw import open_decompressed, translate_read_errors
 from graphkin.ingest.readers.source import STDIN, ReadOptions, open_raw
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 from graphkin.store.records import FingerprintType
-
 
 
 def _hint() -> str:
     return f"add {parameter('--bits')} for fingerprints, or {parameter('--dimension')} for vectors"
-
 
 
 def fingerprint_type(files: Sequence[Input], notations: Mapping[str, str], options: ReadOptions) -> FingerprintType:

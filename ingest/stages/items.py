@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graphkin.ingest.differences import Differences
+from graphkin.ingest.duplicates import Repeats
 from graphkin.ingest.items import ColumnFormat, Properties, assign_item_ids, collect_names, rebase_offsets
-from graphkin.ingest.source_columns import source_columns
+from graphkin.ingest.source_columns import column_order, source_columns
 from graphkin.ingest.stages.job import Job
 from graphkin.protocol.manifest import ColumnValues, DifferingValues
 from graphkin.store.identity import BLOCK_SIZE, BlockHasher
@@ -84,11 +85,45 @@ def _differences(parts: int, job: Job, part: int, parsed: pa.Table) -> Differenc
     return differences
 
 
+def _merge_duplicates(
+    parts: int, job: Job, part: int, parsed: pa.Table, items: pa.Table, first_rows: Int64
+) -> tuple[pa.Table, Differences]:
+    """Return the items of this part with the merged values of their records in all parts, and the differing values.
+
+    Args:
+        parts: Number of parts.
+        job: The job.
+        part: Number of this part.
+        parsed: The records of this part.
+        items: (D,) first records of the items.
+        first_rows: (D,) ascending rows of the items in `parsed`.
+    """
+    differences = Differences()
+    later = list(job.gather("repeat", parts, part))
+    if not later:
+        return items, differences
+    repeats = pa.concat_tables(later).sort_by([("part", "ascending"), ("row", "ascending")])
+    columns = [name for name in _COMPARED if name in items.column_names]
+    records = pa.concat_tables([items.select(columns), repeats.select(columns)])
+    item_of = np.concatenate([np.arange(len(items)), np.searchsorted(first_rows, np.asarray(repeats["first_row"]))])
+    order = column_order(pa.chunked_array([*parsed["properties"].chunks, *repeats["properties"].chunks]))
+    repeated = Repeats.from_records(records, item_of, order)
+    places = [np.full(len(items), part), np.asarray(repeats["part"], np.int64)]
+    rows = [first_rows, np.asarray(repeats["row"], np.int64)]
+    positions = np.concatenate(places) << 32 | np.concatenate(rows)
+    repeated.add_differences(differences, positions[repeated.rows], job.kind.computed_columns)
+    return repeated.merge_into(items, repeated.items, job.options.duplicates), differences
+
+
 def keep(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
     """Write the items whose first records are in one part, and return counts, column formats and differing values."""
     firsts = pa.concat_tables([_FIRSTS.empty_table(), *job.gather("distinct", groups, part)]).sort_by("row")
     parsed = job.read("parsed", part)
     items = parsed.take(firsts["row"].combine_chunks()).drop_columns(["name"])
+    if job.options.duplicates == "first":
+        differences = _differences(parts, job, part, parsed)
+    else:
+        items, differences = _merge_duplicates(parts, job, part, parsed, items, np.asarray(firsts["row"]))
     job.write("kept", part, items.append_column("names", firsts["names"]))
     properties = Properties.from_items(job.kind.computed_columns, items)
     columns = properties.columns
@@ -99,7 +134,7 @@ def keep(groups: int, parts: int, job: Job, part: int) -> dict[str, Any]:
             name: [columns[name].model_dump(), column_format.shortest]
             for name, column_format in properties.source.items()
         },
-        "differences": _differences(parts, job, part, parsed).state(),
+        "differences": differences.state(),
     }
 
 

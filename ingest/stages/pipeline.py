@@ -125,6 +125,7 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
         inputs=[Input(**each) for file in file_results for each in file["inputs"]],
         counts=record_counts(in_all, rejected, size),
         properties=properties,
+        duplicates=job.options.duplicates,
         differing=items.merge_differing(item_results),
         edges=sum(each["edges"] for each in shard_results),
         dropped=sum(each["dropped"] for each in shard_results) // 2,
@@ -151,6 +152,13 @@ def _require_possible(kind: Kind[Recipe], recipe: Recipe, options: IngestOptions
             expected="--engine local, or --device cpu",
             hint="leave --device out, or use --engine local",
         )
+    if options.duplicates == "reject":
+        raise InvalidInput(
+            "a larger-than-memory ingest cannot reject duplicates with conflicting values",
+            given="duplicates reject",
+            expected="first, mean, median or list",
+            hint="use --engine local, or another --duplicates",
+        )
     consistent_column = kind.consistent_column(recipe)
     if isinstance(recipe, NodeRecipe):
         refused = "nodes of big graphs"
@@ -169,7 +177,7 @@ def _require_possible(kind: Kind[Recipe], recipe: Recipe, options: IngestOptions
 def _job(url: str, files: Sequence[str], recipe: Recipe, options: IngestOptions, sizes: Sizes) -> Job:
     paired_files = tuple(pair_files(files, options.names, "names"))
     file_states = [_file_state(each) for pair in paired_files for each in pair if each is not None]
-    settings = [repr(options.read), options.max_size, asdict(sizes)]
+    settings = [repr(options.read), options.max_size, options.duplicates, asdict(sizes)]
     key = job_key(recipe.model_dump(mode="json"), versions(recipe), file_states, settings)
     return Job(absolute_location(url), key, str(Path.cwd()), paired_files, recipe, options, sizes)
 

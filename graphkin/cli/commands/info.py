@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from graphkin.protocol.errors import Damage
     from graphkin.protocol.manifest import DifferingValues, Manifest
+    from graphkin.protocol.values import Duplicates
     from graphkin.store.base import Generation, Store
     from graphkin.store.reruns import RerunRecord
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     "--differing",
     is_flag=True,
     panel="Query",
-    help="List the first 100 values of repeated items that differ from those of the first record.",
+    help="Count the values of repeated items that differ from those of an earlier record, and list the first 100.",
 )
 @options.as_json
 def info(
@@ -127,23 +128,28 @@ def _show_damage(damaged: dict[str, str] | None) -> None:
 def _show_differing(manifest: "Manifest", rerun_record: "RerunRecord | None", as_json: bool) -> None:
     if as_json:
         rerun = rerun_record and rerun_record.rerun.model_dump(mode="json")
-        print_json({"generation": manifest.generation, **manifest.differing.model_dump(), "rerun": rerun})
+        fields = {"duplicates": manifest.duplicates, **manifest.differing.model_dump(), "rerun": rerun}
+        print_json({"generation": manifest.generation, **fields})
         return
-    _show_values(manifest.differing)
+    _show_values(manifest.differing, manifest.duplicates)
     if rerun_record is not None:
         note(f"The run of {rerun_record.rerun.ran_at} gave the same generation. Its values:")
-        _show_values(rerun_record.rerun.differing)
+        _show_values(rerun_record.rerun.differing, manifest.duplicates)
 
 
-def _show_values(differing: "DifferingValues") -> None:
-    """Print the counts of values that differ from those of the first record of an item, then the first values."""
+def _show_values(differing: "DifferingValues", duplicates: "Duplicates") -> None:
+    """Print the counts of values that differ from those of an earlier record of an item, then the first values."""
     if not differing.counts:
         note("no values of repeated items differ from those of the first record")
     for name, count in differing.counts.items():
         click.echo(f"{name}: {count:,} values of repeated items differ from those of the first record")
+    is_first = duplicates == "first"
+    before, after = ("kept", "not kept") if is_first else ("first", "later")
     for value in differing.first:
         kept_value = "no value" if value.kept is None else value.kept
-        click.echo(f"{value.structure or '-'}\t{value.property}\tkept {kept_value}\tnot kept {value.value}")
+        click.echo(f"{value.structure or '-'}\t{value.property}\t{before} {kept_value}\t{after} {value.value}")
+    if differing.counts and not is_first:
+        click.echo(f"duplicates: {duplicates}")
 
 
 def _show_rejections(reader: "Generation", rerun_record: "RerunRecord | None", as_json: bool) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from graphkin.ingest.progress import Progress
     from graphkin.ingest.readers import ReadOptions
     from graphkin.protocol.manifest import Manifest
+    from graphkin.protocol.values import Duplicates
     from graphkin.similarity.devices import Device
     from graphkin.similarity.recipe import Recipe
 
@@ -134,6 +135,7 @@ def ingest() -> None:
 @options.standardize
 @option("--inchikey", is_flag=True, default=None, panel="Recipe", help="Compute InChIKeys, which doubles the time.")
 @options.ingest_run
+@options.duplicates
 @options.device
 @options.ingest_target
 @option(
@@ -214,6 +216,7 @@ def molecules(
 @_threshold("similarity", "0, which means above 0")
 @_top_k("70; paper, rc: 0")
 @options.ingest_run
+@options.duplicates
 @options.ingest_target
 @option(
     "--max-nodes",
@@ -407,6 +410,7 @@ def nodes(
 @_threshold("Tanimoto similarity", "0.4")
 @_top_k("70")
 @options.ingest_run
+@options.duplicates
 @options.device
 @options.ingest_target
 @options.names
@@ -465,6 +469,7 @@ def fingerprints(
 @_threshold("cosine", "0.8")
 @_top_k("70")
 @options.ingest_run
+@options.duplicates
 @options.ingest_target
 @options.names
 @_format("npy", "parquet")
@@ -509,6 +514,7 @@ def _ingest(
     labels: tuple[str, ...] = (),
     names: tuple[str, ...] = (),
     device: "Device" = "cpu",
+    duplicates: "Duplicates" = "first",
     files: tuple[str, ...],
     collection: str,
     workers: int | None,
@@ -529,6 +535,7 @@ def _ingest(
         labels=labels,
         names=names,
         max_rejected=max_rejected,
+        duplicates=duplicates,
         device=device,
         rejections_file=rejections_file or Path(f"{collection}.rejections.csv"),
         **({"workers": workers} if workers else {}),

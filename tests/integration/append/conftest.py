@@ -1,6 +1,6 @@
 """Collections that grow file by file, and comparisons with one ingest of all files."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,8 +38,8 @@ class InlineParser:
     def start(self, chunks: Iterable[Chunk]) -> None:
         self._chunks = chunks
 
-    def results(self) -> Iterator[Parsed]:
-        return map(self._parser.parse, self._chunks)
+    def results(self, review: Callable[[Chunk, Parsed], Parsed] = lambda _, parsed: parsed) -> Iterator[Parsed]:
+        return (review(chunk, self._parser.parse(chunk)) for chunk in self._chunks)
 
 
 @pytest.fixture(scope="module")

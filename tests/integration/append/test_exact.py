@@ -5,6 +5,7 @@ import io
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,6 +18,8 @@ from hypothesis import strategies as st
 
 from graphkin.ingest.append import append
 from graphkin.ingest.pipeline import ingest
+from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.protocol.values import Duplicates
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.recipe import Recipe
@@ -124,6 +127,49 @@ def test_growing_molecules_equal_one_ingest_in_many_examples(parts: list[Any], t
 @graph_parts
 def test_growing_graphs_equal_one_ingest_in_many_examples(parts: list[Any], top_k: int, threshold: float) -> None:
     assert_graphs_equal(parts, top_k, threshold)
+
+
+def assert_equal_with_merged_duplicates(parts: Sequence[Sequence[str]], duplicates: Duplicates) -> None:
+    """Append files until one of them is refused, and compare with one ingest of the appended files."""
+    options = replace(OPTIONS, duplicates=duplicates)
+    with TemporaryDirectory(dir=MEMORY) as folder, open_store(Path(folder) / "store", create=True) as store:
+        files = write_parts(Path(folder), parts, "csv")
+        effective_files = list[str]()
+        for file in files:
+            try:
+                if not effective_files:
+                    ingest(store, "grown", [file], resolve(), options)
+                    effective_files.append(file)
+                elif (result := append(store, "grown", [file], OPTIONS)).items or result.named:
+                    effective_files.append(file)
+            except (Conflict, InvalidInput):  # values of stored items would change, or all records are rejected
+                continue
+        if not effective_files:
+            return
+        ingest(store, "at-once", effective_files, resolve(), options)
+        with store.open("at-once") as once, store.open("grown") as grown:
+            expected = content(once)
+            for what, found in content(grown).items():
+                assert found == expected[what], what
+            assert grown.id == once.id
+
+
+DUPLICATES = st.sampled_from(["mean", "median", "list", "reject"])
+
+
+@few_examples
+@given(st.lists(molecules, min_size=2, max_size=5), DUPLICATES)
+def test_growing_with_merged_duplicates_equals_one_ingest(parts: list[Any], duplicates: Duplicates) -> None:
+    assert_equal_with_merged_duplicates([as_csv(*part) for part in parts], duplicates)
+
+
+@pytest.mark.long
+@many_examples
+@given(st.lists(molecules, min_size=2, max_size=5), DUPLICATES)
+def test_growing_with_merged_duplicates_equals_one_ingest_in_many_examples(
+    parts: list[Any], duplicates: Duplicates
+) -> None:
+    assert_equal_with_merged_duplicates([as_csv(*part) for part in parts], duplicates)
 
 
 def test_file_without_new_items_leaves_no_trace() -> None:

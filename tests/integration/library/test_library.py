@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def test_search_equals_rdkit(collection: Collection, vectors: list[Any], frame: 
     [
         (
             {"name": "tversky", "alpha": 0.9, "beta": 0.1},
-            lambda *bits: DataStructs.BulkTverskySimilarity(*bits, 0.9, 0.1),
+            partial(DataStructs.BulkTverskySimilarity, a=0.9, b=0.1),
         ),
         ({"name": "dice"}, DataStructs.BulkDiceSimilarity),
         ({"name": "cosine"}, DataStructs.BulkCosineSimilarity),

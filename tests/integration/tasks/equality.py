@@ -37,10 +37,12 @@ def stable_fields(manifest: Manifest) -> dict[str, Any]:
     return manifest.model_dump(exclude={"published_at", "times", "fragments"})
 
 
-def ingest_in_one_stream(inputs: list[str], recipe: Recipe, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
+def ingest_in_one_stream(
+    inputs: list[str], recipe: Recipe, folder: Path, options: IngestOptions = OPTIONS
+) -> tuple[dict[str, Any], dict[str, str]]:
     """Ingest into collection c of a store, and return its stable manifest fields and its file digests."""
     with open_store(folder, create=True) as store:
-        manifest = ingest(store, "c", inputs, recipe, OPTIONS)
+        manifest = ingest(store, "c", inputs, recipe, options)
     return stable_fields(manifest), file_digests(folder / "collections")
 
 
@@ -54,8 +56,15 @@ def read_lake(lake: Path, folder: Path) -> tuple[dict[str, Any], dict[str, str]]
         return stable_fields(generation.manifest), file_digests(folder / "collections")
 
 
-def assert_equal(runner: Runner, inputs: list[str], recipe: Recipe, sizes: Sizes, folder: Path) -> None:
+def assert_equal(
+    runner: Runner,
+    inputs: list[str],
+    recipe: Recipe,
+    sizes: Sizes,
+    folder: Path,
+    options: IngestOptions = OPTIONS,
+) -> None:
     """Check that an ingest by tasks of any size equals an ingest in one stream, byte for byte."""
-    manifest = ingest_by_tasks(runner, str(folder / "lake"), "c", inputs, recipe, OPTIONS, sizes=sizes)
-    expected = ingest_in_one_stream(inputs, recipe, folder / "one")
+    manifest = ingest_by_tasks(runner, str(folder / "lake"), "c", inputs, recipe, options, sizes=sizes)
+    expected = ingest_in_one_stream(inputs, recipe, folder / "one", options)
     assert (stable_fields(manifest), read_lake(folder / "lake", folder / "loaded")) == (expected[0], expected)

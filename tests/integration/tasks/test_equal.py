@@ -1,6 +1,7 @@
 """Ingests by tasks equal an ingest in one stream, for any runner and any sizes of tasks."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from graphkin.ingest.runners.base import Runner
 from graphkin.ingest.stages.job import Sizes
 from graphkin.ingest.stages.pipeline import ingest
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.values import Duplicates
 from graphkin.similarity.fingerprints.recipe import resolve_bits
 from graphkin.similarity.graphs.recipe import resolve_graphs
 from graphkin.similarity.molecules.recipe import resolve
@@ -53,6 +55,13 @@ def test_kinds_with_items_from_several_records_are_refused(
     unused_runner: Any = None
     with pytest.raises(InvalidInput, match="ingest does not support"):
         ingest(unused_runner, str(tmp_path / "lake"), "c", mixed_files, recipe)
+
+
+def test_rejecting_duplicates_is_refused(mixed_files: list[str], tmp_path: Path) -> None:
+    unused_runner: Any = None
+    options = IngestOptions(duplicates="reject")
+    with pytest.raises(InvalidInput, match="cannot reject duplicates"):
+        ingest(unused_runner, str(tmp_path / "lake"), "c", mixed_files, resolve(), options)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +181,8 @@ def test_errors_about_files_equal_those_of_one_stream(runner: Runner, mixed_file
         ingest(runner, str(tmp_path / "lake"), "No Name", mixed_files, resolve(), OPTIONS)
 
 
-def test_special_and_differing_values_equal_one_stream(runner: Runner, tmp_path: Path) -> None:
+@pytest.mark.parametrize("duplicates", ["first", "mean", "median", "list"])
+def test_special_and_differing_values_equal_one_stream(runner: Runner, duplicates: Duplicates, tmp_path: Path) -> None:
     """Missing markers, censored numbers, a column that stays text, and repeated items in other parts and files."""
     special_values = ["1.0", "2.50", ">10000", "n/a", "", "~3"]
     rows = [
@@ -185,11 +195,16 @@ def test_special_and_differing_values_equal_one_stream(runner: Runner, tmp_path:
         file.write_text("\n".join(["smiles,activity,grade", *part]) + "\n")
         inputs.append(str(file))
     sizes = Sizes(records=9, group=20, owners=10, block=8, columns=2, room=1000)
-    assert_equal(runner, inputs, resolve(threshold=0.3, top_k=4), sizes, tmp_path)
+    options = replace(OPTIONS, duplicates=duplicates)
+    assert_equal(runner, inputs, resolve(threshold=0.3, top_k=4), sizes, tmp_path, options)
     with open_lake(str(tmp_path / "lake")) as lake, lake.open("c") as generation:
         manifest = generation.manifest
+    assert manifest.duplicates == duplicates
     assert manifest.properties["activity"] == "number"
     assert manifest.qualifiers == {"activity": "activity_qualifier"}
-    assert manifest.columns["activity"].censored > 3 < manifest.columns["activity"].missing
-    assert manifest.columns["grade"].example == "high"
-    assert sum(manifest.differing.counts.values()) > 100 == len(manifest.differing.first)
+    assert manifest.columns["activity"].censored > 3
+    assert sum(manifest.differing.counts.values()) > 50
+    if duplicates == "first":
+        assert manifest.columns["activity"].missing > 3
+        assert manifest.columns["grade"].example == "high"
+        assert sum(manifest.differing.counts.values()) > 100 == len(manifest.differing.first)

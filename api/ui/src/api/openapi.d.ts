@@ -1346,9 +1346,10 @@ export interface components {
         };
         /**
          * DifferingValue
-         * @description A value that was discarded because an earlier record of the same item has a different one.
+         * @description A value of a record that differs from the value of an earlier record of the same item.
          *
-         *     `kept` is the value of the earlier record, null if that record has none. Texts are cut to 200 characters.
+         *     `kept` is the value of the earlier record, null if that record has none. The item stores it if `duplicates` of the
+         *     manifest is `first`. Texts are cut to 200 characters.
          */
         DifferingValue: {
             /**
@@ -1378,9 +1379,10 @@ export interface components {
         };
         /**
          * DifferingValues
-         * @description Discarded values of repeated items: the values of the first record of each item are kept.
+         * @description Values of later records of an item that differ from the value of an earlier one.
          *
-         *     `counts` has the number of discarded values by property. `first` lists the first 100 of them.
+         *     `counts` has the number of these values by property. `first` lists the first 100 of them. `duplicates` of the
+         *     manifest says what the items store.
          */
         DifferingValues: {
             /**
@@ -1884,6 +1886,14 @@ export interface components {
             qualifiers?: {
                 [key: string]: string;
             };
+            /**
+             * Duplicates
+             * @description Value of an item whose records have different values: the first one, the mean or median of numbers, the first one and all of them in another property, or none, because the records are rejected.
+             * @default first
+             * @example first
+             * @enum {string}
+             */
+            duplicates?: "first" | "mean" | "median" | "list" | "reject";
             /**
              * @description Values of repeated items that differ from those of the first record.
              * @default {
