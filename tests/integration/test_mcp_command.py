@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -53,6 +54,15 @@ def test_standard_output_is_protocol_alone(store_folder: Path) -> None:
     assert json.loads(line)["result"]["serverInfo"]["name"] == "graphkin"
     assert process.stderr == "serving tools for agents over standard input and output; ctrl-C stops it\n"
     assert process.returncode == 0
+
+
+def test_interrupt_ends_the_command(store_folder: Path) -> None:
+    command = [sys.executable, "-m", "graphkin", "mcp", "--store", str(store_folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        assert b"ctrl-C stops it" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == -signal.SIGINT
 
 
 def test_missing_store_ends_the_command(graphkin: Callable[..., Any], tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`graphkin mcp`: tools for agents."""
 
+import signal
 import warnings
 
 from graphkin.cli import options
@@ -23,5 +24,7 @@ def mcp(store_location: str) -> None:
     warnings.simplefilter("ignore", TruncatedPairsWarning)  # the answers have it in their notes
     with library.open(store_location) as collections:
         server = create_server(collections)
+        # The SDK reads standard input in a thread, which a KeyboardInterrupt does not end.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         note("serving tools for agents over standard input and output; ctrl-C stops it")
         server.run("stdio")
