@@ -196,6 +196,10 @@ def test_library_merges_duplicates_and_refuses_to_change_them() -> None:
         collection.append(pd.DataFrame({"smiles": ["CCO"], "x": [3]}))
     collection.append(pd.DataFrame({"smiles": ["CCS", "CCS"], "x": [3, 4]}))
     assert collection.items(columns=["x"]).to_pandas()["x"].tolist() == [1.5, 5, 3, 3.5]
+    collection.compact()
+    collection.remove(smiles=["CCC"])
+    assert collection.items(columns=["x"]).to_pandas()["x"].tolist() == [1.5, 3, 3.5]
+    assert collection.manifest.duplicates == "mean"
     rejecting = graphkin.ingest(frame, duplicates="reject", max_rejected=0.5)
     assert rejecting.items(columns=["x"]).to_pandas()["x"].tolist() == [5, 3]
     with pytest.raises(InvalidInput, match="invalid duplicates"):
