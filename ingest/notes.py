@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from graphkin.ingest.progress import Progress
 from graphkin.protocol.manifest import ColumnValues, DifferingValues, Provenance
+from graphkin.protocol.parameters import parameter
 from graphkin.protocol.values import Duplicates
 
 _COMMA_NUMBER = re.compile(r"[<>=≤≥~]*\s*[+-]?\d+,\d+")
@@ -38,7 +39,7 @@ def _number_notes(name: str, values: ColumnValues, qualifier: str | None) -> lis
 
 def _describe_texts(values: ColumnValues) -> str:
     are = "is no number" if values.texts == 1 else "are no numbers"
-    advice = " (numbers have a decimal point and no comma)" if _has_comma(values) else ""
+    advice = f" (numbers have a decimal point; {parameter('--decimal', ',')} reads a comma)" if _has_comma(values) else ""
     return f"{values.texts:,} of {_value_count(values):,} values {are}, first: {values.example!r}{advice}"
 
 

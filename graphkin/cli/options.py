@@ -269,7 +269,7 @@ def table_columns(command: Callable[..., None]) -> Callable[..., None]:
         "--properties", metavar="COLUMN", multiple=True, panel="Input", help="Column to keep; repeat it. [default: all]"
     )
     @option("--encoding", metavar="NAME", panel="Input", help="Encoding of text files. [default: utf-8]")
-    @option("--decimal", type=click.Choice([".", ","]), default=".", panel="Input", help="Decimal separator of .csv.")
+    @option("--decimal", type=click.Choice([".", ","]), default=".", panel="Input", help="Decimal separator in tables.")
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
         table_options = {name: arguments.pop(name) for name in _TABLE_OPTIONS}

@@ -76,7 +76,7 @@ def ingest(
         format: Format of the files, such as "smi" or "csv". By default, the file name extension decides.
         delimiter: Delimiter of text tables. By default, it is inferred from the header of a .csv file.
         encoding: Encoding of text files, such as "cp1252" or "utf-16". The default is UTF-8.
-        decimal: Decimal separator of numbers in text tables.
+        decimal: Decimal separator of numbers in the texts of tables and data frames.
         duplicates: Value of a column in which the records of an item differ. "first": the first one; "mean" and
             "median": of numbers; "list": the first one, and all of them in a column NAME_values; "reject": none,
             because the records of the item are rejected. Only with "first" can an append bring other values of items.

@@ -208,7 +208,7 @@ def _batches(
     seekable = bytes_total is not None and not compressed
     content = resources.enter_context(pa.OSFile(path)) if seekable else spool_to_disk(stream, resources)
     columns = (column, options.name_column, chosen_by, options.fingerprint_column)
-    parquet = ParquetRecords(path, content, *columns, notation, options.properties)
+    parquet = ParquetRecords(path, content, *columns, notation, options.properties, options.decimal)
     return _hash_alongside(batches(parquet), raw, bytes_total, parquet.rows)
 
 
@@ -245,7 +245,7 @@ def _records(
     if format == "xlsx":
         from graphkin.ingest.readers.xlsx import read_xlsx
 
-        return read_xlsx(path, stream, *columns, options.fingerprint_column, options.properties)
+        return read_xlsx(path, stream, *columns, options.fingerprint_column, options.properties, options.decimal)
     return read_delimited(
         path,
         read_lines(path, stream),

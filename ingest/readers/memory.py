@@ -121,6 +121,7 @@ class TableData:
             (f"--{notation}-column", OPTIONS[1]),
             fingerprint=options.fingerprint_column,
             properties=options.properties,
+            decimal=options.decimal,
         )
         rows = ArrowRecords(f"the {self.name}", self.table.schema, columns, notation)
         records = rows.read(self.table.to_batches(max_chunksize=_ROWS_PER_BATCH), 0)

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.arrow_tables import ArrowRecords, may_be_long
-from graphkin.ingest.readers.columns import OPTIONS, Columns, Options
+from graphkin.ingest.readers.columns import OPTIONS, Columns, Decimal, Options
 from graphkin.ingest.readers.records import Record
 from graphkin.protocol.errors import InvalidInput
 
@@ -35,6 +35,7 @@ class ParquetRecords:
         fingerprint: Title of the fingerprint column, or None.
         notation: Notation of the structures.
         properties: Titles of the columns that become properties; None for all other columns.
+        decimal: Decimal separator of numbers in texts.
 
     Raises:
         InvalidInput: The file is not Parquet, the structures have another type, or as `Columns.resolve` raises it.
@@ -50,6 +51,7 @@ class ParquetRecords:
         fingerprint: str | None = None,
         notation: str = "smiles",
         properties: Sequence[str] | None = None,
+        decimal: Decimal = ".",
     ) -> None:
         try:
             metadata = pq.read_metadata(file)
@@ -67,7 +69,7 @@ class ParquetRecords:
             ) from error
         schema = self._file.schema_arrow
         columns = Columns.resolve(
-            source, schema.names, structure, name, options, fingerprint=fingerprint, properties=properties
+            source, schema.names, structure, name, options, fingerprint=fingerprint, properties=properties, decimal=decimal
         )
         self.rows: int = self._file.metadata.num_rows
         self._records = ArrowRecords(source, schema, columns, notation)

@@ -36,7 +36,7 @@ class ReadOptions:
         delimiter: Delimiter of text tables; None for the one of the format, or to detect it in the header.
         properties: Names of the columns or data items that become properties; None for all.
         encoding: Encoding of text files, as Python names it; None for UTF-8.
-        decimal: Decimal separator of numbers in text tables.
+        decimal: Decimal separator of numbers in the texts of tables.
     """
 
     format: str | None = None

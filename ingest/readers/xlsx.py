@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 from zipfile import BadZipFile, ZipFile
 
-from graphkin.ingest.readers.columns import Columns, Options
+from graphkin.ingest.readers.columns import Columns, Decimal, Options
 from graphkin.ingest.readers.raw import require_proportion
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulty_record, text_fault
 from graphkin.protocol.errors import InvalidInput, require_extra
@@ -20,6 +20,7 @@ def read_xlsx(
     options: Options,
     fingerprint: str | None = None,
     properties: Sequence[str] | None = None,
+    decimal: Decimal = ".",
 ) -> Iterator[Record]:
     """Read the first sheet of a workbook. Each row below the header is a record; its line is the number of the row.
 
@@ -34,6 +35,7 @@ def read_xlsx(
         options: Options that choose other columns, for errors.
         fingerprint: Title of the fingerprint column, or None.
         properties: Titles of the columns that become properties; None for all other columns.
+        decimal: Decimal separator of numbers in cells of text.
 
     Raises:
         InvalidInput: The extra `xlsx` is not installed, the file is not a workbook, or as `Columns.resolve` raises it.
@@ -56,7 +58,7 @@ def read_xlsx(
         ) from error
     header = [_text(cell) or "" for cell in rows[0]] if rows else []
     columns = Columns.resolve(
-        f"{source}, sheet {sheet.name!r},", header, structure, name, options, "", fingerprint, properties
+        f"{source}, sheet {sheet.name!r},", header, structure, name, options, "", fingerprint, properties, decimal
     )
     return (_record(columns, line, [_text(cell) for cell in row]) for line, row in enumerate(rows[1:], 2))
 

@@ -169,6 +169,8 @@ def test_encoding_and_decimal_comma_of_text_tables(tmp_path: Path) -> None:
         (tmp_path / "t.csv").write_bytes(rows.encode(encoding))
         items = ingest(tmp_path / "t.csv", encoding=encoding, decimal=",").items().to_pylist()
         assert [(row["größe"], row["Wert"], row["Wert_qualifier"]) for row in items] == expected
+    items = ingest(pd.read_csv(io.StringIO(rows), sep=";"), smiles="SMILES", decimal=",").items().to_pylist()
+    assert [(row["größe"], row["Wert"], row["Wert_qualifier"]) for row in items] == expected
     with pytest.raises(InvalidInput, match=r"is not text in the encoding utf-16"):
         ingest(tmp_path / "t.csv", encoding="utf-16")
     with pytest.raises(InvalidInput, match="there is no encoding 'latin-x'"):
