@@ -63,7 +63,7 @@ class Changes(CollectionBase):
             format: Format of the files. By default, the file name extension decides.
             delimiter: Delimiter of text tables. By default, it is inferred from the header of a .csv file.
             encoding: Encoding of text files. The default is UTF-8.
-            decimal: Decimal separator of numbers in text tables.
+            decimal: Decimal separator of numbers in the texts of tables and data frames.
             max_rejected: Maximum fraction of records that may be rejected, 0 to 1. If more are rejected, nothing
                 changes.
             workers: Number of worker processes and of threads. The default is the number of cores.
