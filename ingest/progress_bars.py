@@ -17,8 +17,9 @@ class _Bars(Progress):
 
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
-        options = {"desc": name, "unit": unit or "it", "unit_scale": True, "file": sys.stderr, "delay": self._delay}
-        with tqdm(total=total, leave=True, **options) as bar:
+        with tqdm(
+            total=total, desc=name, unit=unit or "it", unit_scale=True, file=sys.stderr, leave=True, delay=self._delay
+        ) as bar:
             yield bar.update
 
     def note(self, text: str) -> None:
