@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 
-from graphkin.protocol.parameters import parameter
 from graphkin.ingest.collect import Collector, open_collector
 from graphkin.ingest.items import OldItems
 from graphkin.ingest.notes import column_notes, report_notes
@@ -20,6 +19,7 @@ from graphkin.ingest.warmup import compile_kernels
 from graphkin.ingest.workspace import Workspace
 from graphkin.ingest.writing import write_edges, write_items
 from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.parameters import parameter
 from graphkin.similarity.kind import Descriptors
 from graphkin.similarity.kinds import kind_of_recipe
 from graphkin.similarity.nodes.descriptors import NodeDescriptors

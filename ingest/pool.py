@@ -21,12 +21,12 @@ from typing import Self
 
 import pyarrow as pa
 
-from graphkin.protocol.parameters import parameter
 from graphkin.ingest import forking
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.processes import Workers, end_with_parent
 from graphkin.ingest.workspace import Workspace
 from graphkin.protocol.errors import StoreError
+from graphkin.protocol.parameters import parameter
 from graphkin.runtime.workers.context import CONTEXT
 from graphkin.similarity.describer import Describer
 from graphkin.similarity.recipe import Recipe

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.records import Record
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 from graphkin.similarity.molecules.fingerprint_text import join_fingerprint
 
 MAX_COLUMNS = 10_000

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias, get_args
 
-from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.columns import OPTIONS, Columns, Decimal, Delimiter, Options
 from graphkin.ingest.readers.lines import Line
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 
 _Row: TypeAlias = tuple[list[Line], list[str], str | None]
 """A row: its lines in the file, its cells, and its fault, or None."""

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.records import HAS_NUL, MAX_RECORD, NOT_UTF8
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 from graphkin.store.records import Int64
 
 Fault = tuple[int, str, str]

@@ -10,9 +10,9 @@ from xml.etree.ElementTree import ParseError, fromstring
 from networkx import NetworkXError
 from networkx.readwrite.graphml import GraphMLReader
 
-from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.records import Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>/]")
 _LABEL = "label"

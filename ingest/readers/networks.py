@@ -9,7 +9,6 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 
-from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.columns import Delimiter
 from graphkin.ingest.readers.delimited import DELIMITERS, read_delimited
 from graphkin.ingest.readers.edgelist import Fault, NamedEdges, read_edgelist
@@ -21,6 +20,7 @@ from graphkin.ingest.readers.raw import Raw, open_decompressed, spool_to_disk, t
 from graphkin.ingest.readers.records import Record, batches, faulty_record
 from graphkin.ingest.readers.source import ReadOptions, Source, open_raw
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 from graphkin.similarity.nodes.describer import node_texts
 from graphkin.similarity.nodes.kind import NodeKind
 from graphkin.similarity.nodes.network import Network

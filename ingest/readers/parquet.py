@@ -6,11 +6,11 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.arrow_tables import ArrowRecords, may_be_long
 from graphkin.ingest.readers.columns import OPTIONS, Columns, Decimal, Options
 from graphkin.ingest.readers.records import Record
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 
 _MAX_ROWS_PER_READ = 1000
 _BYTES_PER_READ = 4_000_000

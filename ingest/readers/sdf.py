@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import IO
 
-from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.lines import count_blank
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, decode, faulty_record
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 
 
 def read_sdf(source: str, stream: IO[bytes], name_item: str | None) -> Iterator[Record]:

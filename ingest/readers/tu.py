@@ -15,10 +15,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from graphkin.protocol.parameters import parameter
 from graphkin.ingest.readers.raw import require_proportion
 from graphkin.ingest.readers.records import Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.parameters import parameter
 from graphkin.store.records import Int64
 
 Bool: TypeAlias = NDArray[np.bool_]
