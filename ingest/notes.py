@@ -39,7 +39,9 @@ def _number_notes(name: str, values: ColumnValues, qualifier: str | None) -> lis
 
 def _describe_texts(values: ColumnValues) -> str:
     are = "is no number" if values.texts == 1 else "are no numbers"
-    advice = f" (numbers have a decimal point; {parameter('--decimal', ',')} reads a comma)" if _has_comma(values) else ""
+    advice = (
+        f" (numbers have a decimal point; {parameter('--decimal', ',')} reads a comma)" if _has_comma(values) else ""
+    )
     return f"{values.texts:,} of {_value_count(values):,} values {are}, first: {values.example!r}{advice}"
 
 

@@ -69,7 +69,14 @@ class ParquetRecords:
             ) from error
         schema = self._file.schema_arrow
         columns = Columns.resolve(
-            source, schema.names, structure, name, options, fingerprint=fingerprint, properties=properties, decimal=decimal
+            source,
+            schema.names,
+            structure,
+            name,
+            options,
+            fingerprint=fingerprint,
+            properties=properties,
+            decimal=decimal,
         )
         self.rows: int = self._file.metadata.num_rows
         self._records = ArrowRecords(source, schema, columns, notation)
