@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from graphkin.library.collection import Collection
+from graphkin.protocol.errors import Closed
 
 
 class Collections(ABC):
@@ -99,4 +100,8 @@ class Collections(ABC):
         self.close()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(self)})"
+        try:
+            names = ", ".join(self)
+        except Closed:
+            names = "closed"
+        return f"{type(self).__name__}({names})"

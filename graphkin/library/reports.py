@@ -42,8 +42,8 @@ class Reports(CollectionBase):
         """Return the records that the ingest rejected, in the order of the input.
 
         Returns:
-            One row per rejected record: source, the name of the file; line int64, from 1; input, the text of the
-            record, cut to 4,096 characters; reason.
+            One row per rejected record: source, the name of the file or of the data in memory; line int64, from 1 in a
+            file and from 0 in memory; input, the text of the record, cut to 4,096 characters; reason.
 
         Raises:
             Deleted: If the generation was deleted.

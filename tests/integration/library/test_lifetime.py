@@ -65,6 +65,7 @@ def test_closing_the_collections_closes_each_of_them(opened: Collections) -> Non
     for call in (lambda: opened["c"], lambda: [*opened], lambda: len(opened)):
         with pytest.raises(Closed, match="open it again"):
             call()
+    assert repr(opened) == f"{type(opened).__name__}(closed)"
 
 
 def test_pickled_collection_gives_the_same_results(collection: Collection) -> None:
