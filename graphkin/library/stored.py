@@ -1,7 +1,7 @@
 """Collections of a store that this process reads: a folder, a Neo4j database or a Parquet export."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 from weakref import WeakSet, finalize
 
@@ -81,7 +81,14 @@ class StoredCollections(Collections):
         return self._store
 
     def collection(self, name: str, generation: str | None = None) -> "StoredCollection":
-        collection = StoredCollection(self, self.store.open(name, self.store.full_id(name, generation)))
+        opened = _open_generation(self.store, name, self.store.full_id(name, generation))
+        return self._add(StoredCollection(self, opened, opened.generation.close))
+
+    def copy(self, name: str, generation: str) -> "StoredCollection":
+        """Return a generation for an object that is unpickled. Copies share one reader, so that tasks start fast."""
+        return self._add(StoredCollection(self, _open_shared(self.location, name, generation), _keep_open))
+
+    def _add(self, collection: "StoredCollection") -> "StoredCollection":
         self._opened.add(collection)
         return collection
 
@@ -128,21 +135,48 @@ def _open_again(location: str, is_temporary: bool) -> StoredCollections:
     return collections
 
 
+def _open_generation(store: Store, name: str, generation: str | None) -> OpenCollection:
+    stage = library_progress(_PROGRESS_DELAY).stage
+    return OpenCollection(store.open(name, generation), partial(local_ports, stage=stage))
+
+
+@lru_cache(maxsize=2)
+def _open_shared(location: str, name: str, generation: str) -> OpenCollection:
+    """Open a generation, or return the reader that an earlier call opened.
+
+    A worker process runs many tasks on one generation, and each task unpickles it. The reader keeps its search index.
+    """
+    store = open_store(location)
+    opened = _open_generation(store, name, generation)
+    finalize(opened, store.close)
+    finalize(opened, opened.generation.close)  # runs before the one above
+    return opened
+
+
+def _keep_open() -> None:
+    """Do nothing when a collection is closed: others share its reader."""
+
+
 class StoredCollection(Collection):
-    """A generation of a collection in a store."""
+    """A generation of a collection in a store.
 
-    def __init__(self, collections: StoredCollections, generation: Generation) -> None:
-        super().__init__(generation.collection, generation.manifest)
+    Args:
+        collections: The collections of the store.
+        opened: The generation.
+        close: Closes the generation.
+    """
+
+    def __init__(self, collections: StoredCollections, opened: OpenCollection, close: Callable[[], object]) -> None:
+        super().__init__(opened.generation.collection, opened.generation.manifest)
         self._collections = collections  # keeps the store from being garbage-collected
-        self._read(generation)
+        self._read(opened, close)
 
-    def _read(self, generation: Generation) -> None:
+    def _read(self, opened: OpenCollection, close: Callable[[], object]) -> None:
         """Read this generation of the collection from now on."""
-        self.manifest = generation.manifest
-        stage = library_progress(_PROGRESS_DELAY).stage
-        self._latest = OpenCollection(generation, partial(local_ports, stage=stage))
+        self.manifest = opened.generation.manifest
+        self._latest = opened
         # Other threads may still read an earlier generation. It is closed when the last of them has ended.
-        self._closing = finalize(self._latest, generation.close)
+        self._closing = finalize(opened, close)
 
     @property
     def _open(self) -> OpenCollection:
@@ -157,7 +191,7 @@ class StoredCollection(Collection):
         return self._collections.store
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return StoredCollections.collection, (self._collections, self.name, self.generation)
+        return StoredCollections.copy, (self._collections, self.name, self.generation)
 
     @property
     def stored(self) -> Generation:
@@ -166,7 +200,8 @@ class StoredCollection(Collection):
 
     def _change(self, change: Callable[[Store], Manifest]) -> None:
         report = change(self._store)
-        self._read(self._store.open(self.name, report.generation))
+        opened = _open_generation(self._store, self.name, report.generation)
+        self._read(opened, opened.generation.close)
         self.manifest = report
 
     def positives(

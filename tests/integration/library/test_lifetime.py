@@ -85,6 +85,19 @@ def test_pickled_collections_share_one_store(opened: Collections) -> None:
         collection.search("CCO")
 
 
+def test_copies_of_a_pickle_do_not_affect_each_other(folder: Path, tmp_path: Path) -> None:
+    collection = graphkin.open(shutil.copytree(folder, tmp_path / "store"))["c"]
+    content = pickle.dumps(collection)
+    first, second, third = (pickle.loads(content) for _ in range(3))
+    first.close()
+    second.remove(ids=[0])
+    for unchanged in (third, pickle.loads(content), collection):
+        assert (unchanged.size, unchanged.items(ids=[0])["id"].to_pylist()) == (second.size + 1, [0])
+        assert first_hits(unchanged, "CCO") == first_hits(collection, "CCO")
+    with pytest.raises(Closed):
+        first.search("CCO")
+
+
 def test_pickle_holds_no_key(folder: Path, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = tmp_path / "store"
     shutil.copytree(folder, store)
