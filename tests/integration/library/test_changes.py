@@ -87,7 +87,7 @@ def ingest_rest(tmp_path: Path, removed: set[str]) -> str:
         ({"ids": np.array([1], np.uint16)}, {"CCN"}),
         ({"ids": 4}, {"Oc1ccccc1"}),
     ],
-    ids=str,
+    ids=lambda value: "-".join(sorted(value)),
 )
 def test_remove_equals_an_ingest_of_the_rest(
     store: Path, tmp_path: Path, arguments: dict[str, Any], removed: set[str]
