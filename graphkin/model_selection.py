@@ -67,7 +67,7 @@ def train_test_split(
 
     Returns:
         The split, which unpacks to the positions of the training and the test molecules: `train, test = ...`. Its
-            `discarded` and `report` tell what it costs.
+            `discarded` has the positions of the others, and its `report` the numbers of the split.
 
     Raises:
         InvalidInput: If a molecule cannot be read, an argument is out of range, or there is no such split.
@@ -80,7 +80,7 @@ def train_test_split(
         leaks(smiles[train], smiles[test], 0.6)  # an empty table
         ```
     """
-    splitter = _splitter(data, smiles, threshold, random_state)
+    splitter = _splitter(data, "data", smiles, threshold, random_state)
     return splitter.split(test_size, method, stratify)
 
 
@@ -190,7 +190,8 @@ class SimilarityGroupKFold(BaseCrossValidator):  # type: ignore[misc] # scikit-l
             InvalidInput: If a molecule cannot be read, an argument is out of range, or a component is too large.
         """
         seed = self.random_state if self.shuffle else 0
-        splitter = _splitter(X if groups is None else groups, self.smiles, self.threshold, seed)
+        name, data = ("X", X) if groups is None else ("groups", groups)
+        splitter = _splitter(data, name, self.smiles, self.threshold, seed)
         folds = splitter.folds(self.n_splits, self.method)
         for fold in range(self.n_splits):
             is_training = folds != fold if self.method == "components" else splitter.training(folds, fold)
@@ -204,8 +205,9 @@ class SimilarityGroupKFold(BaseCrossValidator):  # type: ignore[misc] # scikit-l
             yield np.flatnonzero(is_training), np.flatnonzero(folds == fold)
 
 
-def _splitter(data: Any, smiles: str | None, threshold: float, random_state: Any) -> Splitter:
-    words = read_words(data, smiles, "data")
+def _splitter(data: Any, name: str, smiles: str | None, threshold: float, random_state: Any) -> Splitter:
+    """Return the splitter of an argument. `name` is the name of the argument in errors."""
+    words = read_words(data, smiles, name)
     return Splitter(words, threshold, _seed(random_state), os.cpu_count() or 1, library_progress())
 
 

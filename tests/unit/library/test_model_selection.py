@@ -135,6 +135,11 @@ def test_molecules_that_cannot_be_read_are_named_by_their_positions(smiles):
     assert error.value.given.startswith("positions 20, 21; the first: ")
     with pytest.raises(InvalidInput, match="1 of 1 molecules of `test` cannot be read"):
         leaks(smiles[:3], ["C1"], THRESHOLD)
+    folds = SimilarityGroupKFold(2, threshold=THRESHOLD)
+    with pytest.raises(InvalidInput, match="1 of 2 molecules of `X` cannot be read"):
+        next(folds.split(["CCO", "C1"]))
+    with pytest.raises(InvalidInput, match="1 of 2 molecules of `groups` cannot be read"):
+        next(folds.split(np.zeros((2, 1)), groups=["CCO", "C1"]))
 
 
 def test_a_split_without_training_molecules_is_refused():
