@@ -192,6 +192,12 @@ def test_fingerprints_of_different_lengths_are_refused() -> None:
             call()
 
 
+def test_radius_0_is_no_default() -> None:
+    (row,) = graphkin.compare(["CCO"], ["CCCCO"], 0.1, radius=0).nearest.to_pylist()
+    assert row["similarity"] == 1
+    assert graphkin.similar_pairs(["CCO"], ["CCCCO"], 0.1, radius=0)["similarity"].to_pylist() == [1]
+
+
 def test_set_without_a_readable_record_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no record of b can be read"):
         graphkin.compare(["CCO"], ["x", None])
