@@ -234,8 +234,9 @@ def as_utf8(name: str, stream: IO[bytes], encoding: str) -> IO[bytes]:
         InvalidInput: There is no such encoding. While the stream is read: its bytes are not text in this encoding.
     """
     try:
+        "".encode(encoding)  # refuses codecs that are no text encodings, such as "hex"
         decoder = codecs.getincrementaldecoder(encoding)()
-    except LookupError as error:
+    except (LookupError, ValueError) as error:
         raise InvalidInput(
             f"there is no encoding {encoding!r}",
             given=encoding,
@@ -244,14 +245,14 @@ def as_utf8(name: str, stream: IO[bytes], encoding: str) -> IO[bytes]:
         ) from error
 
     def read(size: int) -> bytes:
-        text = ""
+        text = b""
         while not text and (data := stream.read(max(size // 4, 1))):  # a character has at most 4 bytes in UTF-8
-            text = decode(data, final=False)
-        return (text or decode(b"", final=True)).encode()
+            text = recode(data, final=False)
+        return text or recode(b"", final=True)
 
-    def decode(data: bytes, *, final: bool) -> str:
+    def recode(data: bytes, *, final: bool) -> bytes:
         try:
-            return decoder.decode(data, final)
+            return decoder.decode(data, final).encode()
         except UnicodeError as error:
             raise InvalidInput(
                 f"{name} is not text in the encoding {encoding}",
