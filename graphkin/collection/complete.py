@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from graphkin.protocol.errors import InvalidInput, require
+from graphkin.protocol.parameters import choose_wording, parameter
 from graphkin.runtime.memory import available_memory
 from graphkin.similarity.batch import float64_bound
 from graphkin.similarity.kind import Advance, Descriptors
@@ -47,7 +48,7 @@ def complete_pairs(
         "min_similarity",
         min_similarity,
         "a similarity above 0 and at most 1",
-        hint="leave min_similarity out for the stored threshold",
+        hint=f"leave {parameter('--min-similarity')} out for the stored threshold",
     )
     return _edges_of(
         exact_descriptors(generation, _join_threshold(generation, min_similarity)), min_similarity, threads, advance
@@ -108,8 +109,11 @@ def complete_edges(
                 "the pairs do not fit into the available memory",
                 given=f"more than {count:,} pairs",
                 expected=f"at most {limit:,} pairs, {BYTES_PER_EDGE} bytes each",
-                hint="raise min_similarity, pass start and stop for a range of sources, or ingest with top_k=0 "
-                "(--top-k 0), which stores all pairs",
+                hint=choose_wording(
+                    command_line="raise --min-similarity, or select sources with --start and --stop",
+                    python="raise min_similarity, or select sources with start and stop",
+                )
+                + f"; an ingest with {parameter('--top-k', 0)} stores all pairs",
             )
     return _sort(blocks, generation.size)
 

@@ -16,6 +16,7 @@ from rdkit.Chem import rdFingerprintGenerator
 
 import graphkin
 from graphkin.cli import graphkin as command
+from graphkin.cli import run
 from graphkin.collection.complete import BYTES_PER_EDGE, complete_edges
 from graphkin.library import Collection
 from graphkin.protocol.errors import Conflict, InvalidInput
@@ -165,6 +166,14 @@ def test_every_kind_has_the_pairs_of_an_ingest_without_a_limit(
         half = stored["similarity"].median()
         complete = store["limited"].edges(complete=True, min_similarity=float(half)).to_pandas()
         pd.testing.assert_frame_equal(complete, stored[stored["similarity"] >= half].reset_index(drop=True))
+
+
+def test_command_names_the_option_of_a_threshold_out_of_range(
+    truncated_store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = ["--store", str(truncated_store), "--collection", "c", "--complete", "--min-similarity", "0"]
+    assert run(["export", "edges", *place, "--format", "csv", "--output", str(tmp_path / "edges.csv")]) == 2
+    assert "hint: leave --min-similarity out" in capsys.readouterr().err
 
 
 def test_commands_write_complete_pairs(truncated_store: Path, similar: Pairs, tmp_path: Path) -> None:
