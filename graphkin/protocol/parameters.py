@@ -12,10 +12,17 @@ _is_command_line = False
 
 
 @contextmanager
-def command_line_messages() -> Iterator[None]:
-    """Name options of the command line in all messages of this process, instead of arguments of Python functions."""
+def command_line_messages(enabled: bool = True) -> Iterator[None]:
+    """Name options of the command line in all messages of this process, instead of arguments of Python functions.
+
+    Args:
+        enabled: False to name arguments again, inside such a context.
+
+    Yields:
+        None.
+    """
     global _is_command_line
-    before, _is_command_line = _is_command_line, True
+    before, _is_command_line = _is_command_line, enabled
     try:
         yield
     finally:

@@ -26,14 +26,17 @@ def test_command_serves_tools_to_a_client(store_folder: Path, tmp_path: Path) ->
                 ("collections", {}),
                 ("search", {"collection": "nci", "structure": "CCOC(C)=O", "limit": 1}),
                 ("search", {"collection": "nci", "structure": "CCOC(C"}),
+                ("info", {"collection": "zzz"}),
             ]
             return info.name, [await client.call_tool(name, arguments) for name, arguments in calls]
 
-    name, (collections, hits, error) = asyncio.run(run())
+    name, (collections, hits, error, missing) = asyncio.run(run())
     assert name == "graphkin"
     assert {each["collection"] for each in collections.structured_content["collections"]} == {"nci", "many", "dots"}
     assert len(hits.structured_content["rows"]) == 1
     assert error.is_error
+    assert missing.is_error
+    assert "--" not in missing.content[0].text
 
 
 def test_standard_output_is_protocol_alone(store_folder: Path) -> None:

@@ -7,6 +7,7 @@ from graphkin.cli import options
 from graphkin.cli.help import command
 from graphkin.cli.output import note
 from graphkin.protocol.errors import TruncatedPairsWarning, require_extra
+from graphkin.protocol.parameters import command_line_messages
 
 
 @command(examples=[("Let an agent read a store", "graphkin mcp --store s")])
@@ -27,4 +28,5 @@ def mcp(store_location: str) -> None:
         # The SDK reads standard input in a thread, which a KeyboardInterrupt does not end.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         note("serving tools for agents over standard input and output; ctrl-C stops it")
-        server.run("stdio")
+        with command_line_messages(enabled=False):  # tools have arguments, not options
+            server.run("stdio")
