@@ -139,6 +139,21 @@ def test_leaks_of_sd_files_are_shown_as_smiles(graphkin, tmp_path):
     assert [pair["test_smiles"] for pair in report["worst"]] == ["CCO", "Oc1ccccc1"]
 
 
+def test_leaks_compare_only_files_with_readable_molecules_of_one_fingerprint(graphkin, tmp_path):
+    good, bad = tmp_path / "good.smi", tmp_path / "bad.smi"
+    good.write_text("CCO\nCCN\n")
+    bad.write_text("C1\nC2\n")
+    for train, test in ((good, bad), (bad, good)):
+        outcome = graphkin("leaks", train, test, "--threshold", THRESHOLD)
+        assert outcome.code == 2
+        assert f"no record of {bad} can be read" in outcome.err
+    for name in ("morgan", "rdkit"):
+        (tmp_path / f"{name}.fps").write_text(f"#FPS1\n#num_bits=64\n#type={name}\n{'f' * 16}\tx\n")
+    outcome = graphkin("leaks", tmp_path / "morgan.fps", tmp_path / "rdkit.fps", "--threshold", THRESHOLD)
+    assert outcome.code == 2
+    assert "morgan (64 bits) and rdkit (64 bits)" in outcome.err
+
+
 def test_failed_split_writes_nothing(graphkin, table, tmp_path):
     folder = tmp_path / "out"
     assert split(graphkin, table, folder, "--stratify", "clas").code == 2

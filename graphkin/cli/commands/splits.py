@@ -107,15 +107,15 @@ def split(
 
     from graphkin.cli.output import atomic_folder, count_text, note, print_json, progress
     from graphkin.cli.parts import RecordFile
-    from graphkin.library.inputs import read_fingerprints
     from graphkin.library.leakage import leaking_pairs
+    from graphkin.library.pairs import read_set
     from graphkin.library.splits import Splitter
+    from graphkin.similarity.molecules.recipe import FingerprintRecipe
 
     threads, stages = workers or os.cpu_count() or 1, progress()
     with atomic_folder(output) as folder:
         records = RecordFile.read(file, structure_column, stratify)
-        with stages.stage("fingerprints", len(records.starts), "molecules"):
-            molecules = read_fingerprints(file, smiles=structure_column, workers=workers)
+        molecules = read_set(file, file, structure_column, FingerprintRecipe(), threads, stages)
         rows, words = _readable(molecules)
         classes = None if records.values is None else [records.values[row] for row in rows.tolist()]
         result = Splitter(words, threshold, seed, threads, stages).split(test_size, method, classes)
@@ -224,19 +224,19 @@ def leaks(
     import os
 
     from graphkin.cli.output import atomic_file, note, print_json, progress, require_json_apart
-    from graphkin.library.inputs import read_fingerprints
     from graphkin.library.leakage import Leakage, leaking_pairs, most_similar_first
+    from graphkin.library.pairs import comparable_words, read_set
+    from graphkin.similarity.molecules.recipe import FingerprintRecipe
 
     if output is not None:
         require_json_apart(output, as_json)
-    stages = progress()
-    with stages.stage("fingerprints", None, "molecules"):
-        left, right = (read_fingerprints(file, smiles=structure_column, workers=workers) for file in (train, test))
+    threads, stages, recipe = workers or os.cpu_count() or 1, progress(), FingerprintRecipe()
+    left, right = (read_set(file, file, structure_column, recipe, threads, stages) for file in (train, test))
     for file, molecules in ((train, left), (test, right)):
         if rejected := len(molecules.rejected):
             note(f"{file}: {rejected:,} of {len(molecules):,} records cannot be read and are not compared")
     with stages.stage("compare", len(left), "molecules") as advance:
-        pairs = leaking_pairs(left.words, right.words, threshold, workers or os.cpu_count() or 1, advance)
+        pairs = leaking_pairs(*comparable_words(left, right), threshold, threads, advance)
         if output is None:
             leakage = Leakage.from_pairs(pairs, len(right), threshold, _WORST)
         else:
