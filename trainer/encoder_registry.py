@@ -32,10 +32,18 @@ def require_encoder(name: str) -> None:
     """Check that an encoder of this name is built in or installed.
 
     Raises:
-        InvalidInput: There is none.
+        InvalidInput: There is none, or several packages provide it.
     """
     if name in BUILT_IN:
         return
+    packages = sorted({_package(entry) for entry in entry_points(group=GROUP, name=name)})
+    if len(packages) > 1:
+        raise InvalidInput(
+            "several packages provide an encoder of this name",
+            given=f"{name}, of {' and '.join(f'{each.distribution} {each.version}' for each in packages)}",
+            expected="one package with this encoder",
+            hint=f"uninstall one of them: pip uninstall {packages[-1].distribution}",
+        )
     installed = _installed()
     if name not in installed:
         raise InvalidInput(

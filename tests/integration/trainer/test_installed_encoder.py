@@ -229,6 +229,18 @@ assert not {{"gated", "torch"}} & sys.modules.keys()
     assert process.returncode == 0, process.stderr
 
 
+def test_name_of_two_packages_is_refused(gated: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metadata = tmp_path / "other-2.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 2.0\n")
+    (metadata / "entry_points.txt").write_text(f"[graphkin.encoders]\n{gated} = other:Other\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(InvalidInput, match="several packages provide an encoder of this name") as caught:
+        make_encoder(Model(gated))
+    assert caught.value.given == "gated, of gated 1.0 and other 2.0"
+    assert caught.value.hint == "uninstall one of them: pip uninstall other"
+
+
 def test_page_for_developers_shows_this_encoder() -> None:
     page = (ROOT / "docs" / "develop" / "extending.md").read_text()
     code = (ROOT / "tests" / "toy_encoder" / "gated.py").read_text()
