@@ -36,7 +36,7 @@ def test_command_serves_tools_to_a_client(store_folder: Path, tmp_path: Path) ->
     assert len(hits.structured_content["rows"]) == 1
     assert error.is_error
     assert missing.is_error
-    assert "--" not in missing.content[0].text
+    assert "--" not in str(missing.content)
 
 
 def test_standard_output_is_protocol_alone(store_folder: Path) -> None:
