@@ -19,7 +19,7 @@ import graphkin
 from graphkin import library
 from graphkin.client import Collection as ClientCollection
 from graphkin.client import Graphkin
-from graphkin.cluster import Butina, SingleLinkage
+from graphkin.cluster import BitBirch, Butina, SingleLinkage
 from graphkin.model_selection import SimilarityGroupKFold, leaks, train_test_split
 from graphkin.neighbors import GraphkinNeighbors
 
@@ -33,6 +33,7 @@ _CLASSES = (
     library.Table,
     ClientCollection,
     GraphkinNeighbors,
+    BitBirch,
     Butina,
     SingleLinkage,
     SimilarityGroupKFold,

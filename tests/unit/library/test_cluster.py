@@ -1,7 +1,9 @@
 """The clusters for scikit-learn equal those of RDKit and SciPy."""
 
+import sys
 from typing import Any
 
+import bblean
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +20,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import validate_data
 
-from graphkin.cluster import Butina, SingleLinkage
+from graphkin.cluster import BitBirch, Butina, SingleLinkage
 from graphkin.protocol.errors import InvalidInput
 
 
@@ -87,6 +89,29 @@ def test_single_linkage_equals_scipy_on_jaccard_distances() -> None:
         assert adjusted_rand_score(labels, fcluster(tree, distance, "distance")) == 1.0
 
 
+@pytest.mark.parametrize(("threshold", "branching_factor"), [(0.2, 254), (0.5, 254), (0.5, 5)])
+def test_bitbirch_of_molecules_equals_bblean(threshold: float, branching_factor: int, nci_smiles: list[str]) -> None:
+    molecules = [molecule for smiles in nci_smiles[:300] if (molecule := Chem.MolFromSmiles(smiles)) is not None]
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    bits = np.array([generator.GetFingerprintAsNumPy(molecule) for molecule in molecules])
+    tree = bblean.BitBirch(threshold=threshold, branching_factor=branching_factor)
+    clusters = tree.fit(bblean.pack_fingerprints(bits)).get_cluster_mol_ids()
+    labels = BitBirch(threshold, branching_factor=branching_factor).fit_predict(molecules)
+    assert 1 < len(clusters) < len(molecules)
+    assert [np.flatnonzero(labels == number).tolist() for number in range(len(clusters))] == [*map(sorted, clusters)]
+
+
+def test_bitbirch_refuses_a_tree_without_branches() -> None:
+    with pytest.raises(InvalidInput, match="branching_factor"):
+        BitBirch(branching_factor=1).fit(["CCO", "CCN"])
+
+
+def test_bitbirch_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "bblean", None)
+    with pytest.raises(InvalidInput, match="install the extra bitbirch"):
+        BitBirch().fit(["CCO"])
+
+
 def test_labels_are_groups_of_scikit_learn(nci_smiles: list[str]) -> None:
     smiles = np.array([text for text in nci_smiles[:200] if Chem.MolFromSmiles(text) is not None], object)
     groups = SingleLinkage(0.5).fit_predict(smiles)
@@ -118,7 +143,16 @@ class SingleLinkageOfNumbers(SingleLinkage):
         return super().fit(validate_data(self, X) > 0)
 
 
-@pytest.mark.parametrize("estimator", [ButinaOfNumbers(threads=1), SingleLinkageOfNumbers(threads=1)])
+class BitBirchOfNumbers(BitBirch):
+    """`BitBirch` of the signs of numbers."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        return super().fit(validate_data(self, X) > 0)
+
+
+@pytest.mark.parametrize(
+    "estimator", [ButinaOfNumbers(threads=1), SingleLinkageOfNumbers(threads=1), BitBirchOfNumbers(threads=1)]
+)
 def test_checks_of_scikit_learn_pass(estimator: Any) -> None:
     checks = check_estimator(estimator, on_fail=None, on_skip=None)
     assert len(checks) > 40
