@@ -142,7 +142,7 @@ def rdkit_butina(fingerprints: list[Any], _: Sample) -> int:
     from rdkit.ML.Cluster import Butina
 
     rows = [1 - np.array(BulkTanimotoSimilarity(each, fingerprints[:i])) for i, each in enumerate(fingerprints)]
-    return len(Butina.ClusterData(np.concatenate(rows), len(fingerprints), 1 - THRESHOLD, isDistData=True))
+    return len(Butina.ClusterData(np.concatenate(rows), len(fingerprints), 1 - THRESHOLD, isDistData=True))  # type: ignore[no-untyped-call]
 
 
 def rdkit_append(fingerprints: list[Any], sample: Sample) -> str:
@@ -151,7 +151,7 @@ def rdkit_append(fingerprints: list[Any], sample: Sample) -> str:
 
 
 def rdkit_split(fingerprints: list[Any], sample: Sample) -> tuple[Positions, Positions]:
-    return components_split(*rdkit_similar(fingerprints).T, len(sample.smiles))
+    return components_split(*rdkit_similar(fingerprints).T, len(sample.smiles))  # type: ignore[call-arg]
 
 
 # FPSim2
@@ -366,7 +366,7 @@ def leaking_tests(smiles: list[str], train: Positions, test: Positions) -> int:
 
 def lines_of_code(tool: str, task: str) -> int:
     """Return the number of lines that prepare the molecules and do the task, without signatures and docstrings."""
-    functions = {TOOLS[tool].prepare, TOOLS[tool].tasks[task]}
+    functions: set[Callable[..., Any]] = {TOOLS[tool].prepare, TOOLS[tool].tasks[task]}
     functions |= {called for function in [*functions] for called in _called(function)}
     functions |= {called for function in [*functions] for called in _called(function)}
     return sum(_body_lines(function) for function in functions)
@@ -374,7 +374,7 @@ def lines_of_code(tool: str, task: str) -> int:
 
 def _called(function: Callable[..., Any]) -> Iterator[FunctionType]:
     """Yield the functions of this module that a function calls."""
-    for name in function.__code__.co_names:  # type: ignore[attr-defined]
+    for name in function.__code__.co_names:
         if isinstance(called := globals().get(name), FunctionType) and called.__module__ == __name__:
             yield called
 
