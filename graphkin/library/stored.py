@@ -82,11 +82,11 @@ class StoredCollections(Collections):
 
     def collection(self, name: str, generation: str | None = None) -> "StoredCollection":
         opened = _open_generation(self.store, name, self.store.full_id(name, generation))
-        return self._add(StoredCollection(self, opened, opened.generation.close))
+        return self._add(StoredCollection(self, opened))
 
     def copy(self, name: str, generation: str) -> "StoredCollection":
         """Return a generation for an object that is unpickled. Copies share one reader, so that tasks start fast."""
-        return self._add(StoredCollection(self, _open_shared(self.location, name, generation), _keep_open))
+        return self._add(StoredCollection(self, _open_shared(self.location, name, generation), is_shared=True))
 
     def _add(self, collection: "StoredCollection") -> "StoredCollection":
         self._opened.add(collection)
@@ -154,7 +154,7 @@ def _open_shared(location: str, name: str, generation: str) -> OpenCollection:
 
 
 def _keep_open() -> None:
-    """Do nothing when a collection is closed: others share its reader."""
+    """Do nothing: other collections share the reader of the closed one."""
 
 
 class StoredCollection(Collection):
@@ -163,20 +163,20 @@ class StoredCollection(Collection):
     Args:
         collections: The collections of the store.
         opened: The generation.
-        close: Closes the generation.
+        is_shared: Whether other objects read this generation through `opened`, too, so that it stays open.
     """
 
-    def __init__(self, collections: StoredCollections, opened: OpenCollection, close: Callable[[], object]) -> None:
+    def __init__(self, collections: StoredCollections, opened: OpenCollection, *, is_shared: bool = False) -> None:
         super().__init__(opened.generation.collection, opened.generation.manifest)
         self._collections = collections  # keeps the store from being garbage-collected
-        self._read(opened, close)
+        self._read(opened, is_shared=is_shared)
 
-    def _read(self, opened: OpenCollection, close: Callable[[], object]) -> None:
+    def _read(self, opened: OpenCollection, *, is_shared: bool = False) -> None:
         """Read this generation of the collection from now on."""
         self.manifest = opened.generation.manifest
         self._latest = opened
         # Other threads may still read an earlier generation. It is closed when the last of them has ended.
-        self._closing = finalize(opened, close)
+        self._closing = finalize(self, _keep_open) if is_shared else finalize(opened, opened.generation.close)
 
     @property
     def _open(self) -> OpenCollection:
@@ -199,10 +199,9 @@ class StoredCollection(Collection):
         return self._open.generation
 
     def _change(self, change: Callable[[Store], Manifest]) -> None:
-        report = change(self._store)
-        opened = _open_generation(self._store, self.name, report.generation)
-        self._read(opened, opened.generation.close)
-        self.manifest = report
+        manifest = change(self._store)
+        self._read(_open_generation(self._store, self.name, manifest.generation))
+        self.manifest = manifest  # that of the run, which may have counts of its own
 
     def positives(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
+from weakref import getweakrefcount
 
 import joblib
 import pytest
@@ -96,6 +97,16 @@ def test_copies_of_a_pickle_do_not_affect_each_other(folder: Path, tmp_path: Pat
         assert first_hits(unchanged, "CCO") == first_hits(collection, "CCO")
     with pytest.raises(Closed):
         first.search("CCO")
+
+
+def test_unpickled_copies_leave_nothing_behind(folder: Path) -> None:
+    content = pickle.dumps(graphkin.open(folder)["c"])
+    kept = pickle.loads(content)
+    before = getweakrefcount(kept._open)  # the reader, which all copies share
+    for _ in range(5):
+        pickle.loads(content)
+    gc.collect()
+    assert getweakrefcount(kept._open) == before
 
 
 def test_pickle_holds_no_key(folder: Path, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
