@@ -10,7 +10,7 @@ import pyarrow as pa
 from graphkin.collection.batches import add_item_columns
 from graphkin.collection.cliffs import cliffs_table
 from graphkin.collection.clusters.mcs import CommonSubstructure
-from graphkin.library.base import CollectionBase
+from graphkin.library.base import CollectionBase, jsonable, require_limit
 from graphkin.library.table import Table
 from graphkin.protocol.errors import require
 from graphkin.protocol.requests import CliffsQuery, ClusteredFields, ClusteringFields, MapQuery, PickBody
@@ -59,13 +59,7 @@ class Analyses(CollectionBase):
             largest = mine.cluster(1, threshold=0.7)
             ```
         """
-        require(
-            limit is None or limit > 0,
-            "limit",
-            limit,
-            "1 or more, or None",
-            hint="leave limit out, or pass None for all clusters",
-        )
+        require_limit(limit, "clusters")
         fields = {"method": method, "threshold": threshold, "property": property}
         with translate_validation_errors():
             request = ClusteredFields.model_validate(fields)
@@ -94,13 +88,7 @@ class Analyses(CollectionBase):
         Raises:
             NotFound: If there is no such cluster.
         """
-        require(
-            limit is None or limit > 0,
-            "limit",
-            limit,
-            "1 or more, or None",
-            hint="leave limit out, or pass None for all members",
-        )
+        require_limit(limit, "members")
         with translate_validation_errors():
             request = ClusteredFields.model_validate({"method": method, "threshold": threshold})
         return Table(self._rows(self._cluster(number, request, limit)))
@@ -304,7 +292,7 @@ class Analyses(CollectionBase):
         if filters:
             source["filters"] = [*filters]
         if substructure is not None:
-            source["substructure"] = substructure if isinstance(substructure, str) else dict(substructure)
+            source["substructure"] = jsonable(substructure)
         if ids is not None:
             source["ids"] = np.asarray(ids, np.int64).tolist()
         fields = {"count": count, "method": method, "threshold": threshold, "from": source or None}

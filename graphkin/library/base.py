@@ -19,7 +19,7 @@ from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
 from graphkin.ingest.info import CollectionInfo
 from graphkin.library.table import Table
-from graphkin.protocol.errors import Closed, TruncatedPairsWarning
+from graphkin.protocol.errors import Closed, TruncatedPairsWarning, require
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import (
     CliffsQuery,
@@ -221,3 +221,19 @@ class CollectionBase(ABC):
 def jsonable(substructure: str | Mapping[str, str] | None) -> str | dict[str, str] | None:
     """Return a substructure as a value that `json.dumps` accepts."""
     return dict(substructure) if isinstance(substructure, Mapping) else substructure
+
+
+def require_limit(limit: int | None, plural: str) -> None:
+    """Raise `InvalidInput` unless a maximum number is None or at least 1.
+
+    Args:
+        limit: The number.
+        plural: What it limits, such as "items".
+    """
+    require(
+        limit is None or limit > 0,
+        "limit",
+        limit,
+        "1 or more, or None",
+        hint=f"leave limit out, or pass None for all {plural}",
+    )

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from graphkin.collection.batches import add_item_columns, join_items
-from graphkin.library.base import CollectionBase, jsonable
+from graphkin.library.base import CollectionBase, jsonable, require_limit
 from graphkin.library.table import Table
-from graphkin.protocol.errors import require
 from graphkin.protocol.requests import QueryBody, SearchBatchBody, SearchBody, structure_list
 from graphkin.protocol.validation import translate_validation_errors
 from graphkin.store.records import Float32, Int32
@@ -127,13 +126,7 @@ class Queries(CollectionBase):
             similar = mine.query(similar={"smiles": "CCO", "min_similarity": 0.2})
             ```
         """
-        require(
-            limit is None or limit > 0,
-            "limit",
-            limit,
-            "1 or more, or None",
-            hint="leave limit out, or pass None for all items",
-        )
+        require_limit(limit, "items")
         order = None if sort is None else {"by": sort, "descending": descending}
         conditions = {"filters": [*filters], "name": name, "substructure": jsonable(substructure)}
         fields = {**conditions, "similar": similar, "sort": order}
@@ -219,13 +212,7 @@ class Queries(CollectionBase):
             mine.neighbors(id=0, filters=[{"property": "molwt", "max": 300}])
             ```
         """
-        require(
-            limit is None or limit > 0,
-            "limit",
-            limit,
-            "1 or more, or None",
-            hint="leave limit out, or pass None for all neighbors",
-        )
+        require_limit(limit, "neighbors")
         with translate_validation_errors():
             body = {"filters": [*filters], "substructure": jsonable(substructure)}
             conditions = QueryBody.model_validate_json(json.dumps(body))
