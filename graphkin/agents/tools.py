@@ -233,9 +233,7 @@ class Tools:
         """
         opened = self._open(collection, generation)
         clusters = opened.clusters(method=method, threshold=threshold, property=property, limit=limit + 1)
-        return rows_answer(
-            opened, clusters, limit, [_truncation(opened, "`info` has the numbers") if method == "single" else None]
-        )
+        return rows_answer(opened, clusters, limit, [_linkage_note(opened, method)])
 
     def cluster(
         self,
@@ -252,9 +250,7 @@ class Tools:
         """
         opened = self._open(collection, generation)
         members = opened.cluster(number, method=method, threshold=threshold, limit=limit + 1)
-        return rows_answer(
-            opened, members, limit, [_truncation(opened, "`info` has the numbers") if method == "single" else None]
-        )
+        return rows_answer(opened, members, limit, [_linkage_note(opened, method)])
 
     def cliffs(
         self,
@@ -328,3 +324,8 @@ def _truncation(collection: Collection, alternative: str) -> str | None:
     if collection.manifest.dropped == 0:
         return None
     return f"only stored pairs are read here ({collection.manifest.pairs_text}): {alternative}"
+
+
+def _linkage_note(collection: Collection, method: ClusterMethod) -> str | None:
+    """Return the note on clusters by single linkage, the only method that reads the stored pairs."""
+    return _truncation(collection, "`info` has the numbers") if method == "single" else None
