@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from graphkin.protocol.generations import short_id as short_id
+from graphkin.protocol.generations import short_id
 
 if TYPE_CHECKING:
     from graphkin.ingest.progress import Progress

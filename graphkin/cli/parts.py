@@ -46,10 +46,10 @@ class RecordFile:
         from graphkin.similarity.molecules.kind import MoleculeKind
 
         formats = MoleculeKind.file_formats
-        starts, values, titles = list[int](), list[str | None](), set[str]()
+        starts, values, titles = [np.empty(0, np.int64)], list[str | None](), set[str]()
         with closing(open_source(path, formats, ReadOptions(structure_column=structure_column))) as source:
             for batch in source:
-                starts += batch["line"].to_pylist()
+                starts.append(np.asarray(batch["line"]))
                 if column is not None:
                     rows = [dict(row or ()) for row in batch["properties"].to_pylist()]
                     values += [row.get(column) for row in rows]
@@ -64,7 +64,7 @@ class RecordFile:
                 hint=suggest(column, titles, "name a column of the file in --stratify"),
             )
         format = choose_format(path, None, formats, EXTENSIONS)
-        return cls(path, format, np.array(starts, np.int64), values if column is not None else None)
+        return cls(path, format, np.concatenate(starts), values if column is not None else None)
 
     def write_parts(self, folder: Path, names: Sequence[str], part: "NDArray[np.int8]") -> None:
         """Write each record to one of several files, in the order of the input.

@@ -7,7 +7,8 @@ import click
 
 from graphkin.cli import options
 from graphkin.cli.help import command, option
-from graphkin.cli.output import print_json, progress, short_id
+from graphkin.cli.output import print_json, progress
+from graphkin.protocol.generations import short_id
 
 if TYPE_CHECKING:
     from graphkin.store.backup import CopyResult

@@ -6,8 +6,9 @@ import click
 
 from graphkin.cli import options
 from graphkin.cli.help import command, option
-from graphkin.cli.output import print_json, short_id
+from graphkin.cli.output import print_json
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.generations import short_id
 
 if TYPE_CHECKING:
     from graphkin.similarity.devices import Device

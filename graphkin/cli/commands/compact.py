@@ -17,7 +17,8 @@ def compact(store_location: str, collection: str, as_json: bool) -> None:
     and readers are not interrupted. Fragments are deleted when no other generation uses them. Generations with a single
     fragment, and generations in Neo4j, do not change.
     """
-    from graphkin.cli.output import print_manifest, progress, short_id
+    from graphkin.cli.output import print_manifest, progress
+    from graphkin.protocol.generations import short_id
     from graphkin.similarity.compaction import compact as run
     from graphkin.store import open_store
 

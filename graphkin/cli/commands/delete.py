@@ -7,7 +7,8 @@ import click
 
 from graphkin.cli import options
 from graphkin.cli.help import command, option
-from graphkin.cli.output import note, print_json, short_id
+from graphkin.cli.output import note, print_json
+from graphkin.protocol.generations import short_id
 
 if TYPE_CHECKING:
     from graphkin.store.base import Collection, Store

@@ -317,7 +317,8 @@ def lake(store_location: str, collection: str, generation: str | None, output: s
     `graphkin load --lake` loads it into a store. Commands that read a store accept the URL of a lake (file:///...,
     s3://...) as --store.
     """
-    from graphkin.cli.output import print_manifest, progress, short_id
+    from graphkin.cli.output import print_manifest, progress
+    from graphkin.protocol.generations import short_id
     from graphkin.store import open_generation, open_lake
     from graphkin.store.transfer import copy_generation
 

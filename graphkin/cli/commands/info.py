@@ -7,8 +7,9 @@ import click
 
 from graphkin.cli import options
 from graphkin.cli.help import command, option
-from graphkin.cli.output import note, print_json, print_table, short_id
+from graphkin.cli.output import note, print_json, print_table
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.generations import short_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

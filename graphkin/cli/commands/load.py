@@ -8,8 +8,9 @@ from click.core import ParameterSource
 
 from graphkin.cli import options
 from graphkin.cli.help import command, option
-from graphkin.cli.output import print_manifest, progress, short_id
+from graphkin.cli.output import print_manifest, progress
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.generations import short_id
 
 if TYPE_CHECKING:
     from graphkin.store.base import Generation

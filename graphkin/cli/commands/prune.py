@@ -4,7 +4,8 @@ import click
 
 from graphkin.cli import options
 from graphkin.cli.help import command, option
-from graphkin.cli.output import print_json, short_id
+from graphkin.cli.output import print_json
+from graphkin.protocol.generations import short_id
 
 
 @command(

@@ -53,9 +53,10 @@ def remove(
     """
     import os
 
-    from graphkin.cli.output import note, print_manifest, progress, short_id, summarize
+    from graphkin.cli.output import note, print_manifest, progress, summarize
     from graphkin.ingest.rejections import save_rejections
     from graphkin.ingest.remove import remove as run
+    from graphkin.protocol.generations import short_id
     from graphkin.store import open_store
 
     with open_store(store_location) as store:
