@@ -231,7 +231,7 @@ class GraphkinNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         queries = self._words if own else self._read(X)
         matches = self._index.search(queries, count + own, thread_count(self.threads))
         rows, ids, similarity = matches.query, matches.ids, matches.similarity
-        if own:  # an item is not its own neighbor; it may lack among its hits if many are identical
+        if own:  # An item is not its own neighbor. Its hits may not include it if many items are identical to it.
             others = rows != ids
             rows, ids, similarity = rows[others], ids[others], similarity[others]
             kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < count

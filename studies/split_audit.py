@@ -77,10 +77,10 @@ def read(path: Path, column: str | None = None) -> Molecules:
     """Return the molecules of a CSV file, without those that RDKit cannot read."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
         rows = [*csv.DictReader(file)]
-    found = read_fingerprints([row["smiles"] for row in rows])
-    readable = np.setdiff1d(np.arange(len(rows)), found.rejected)
+    fingerprints = read_fingerprints([row["smiles"] for row in rows])
+    readable = np.setdiff1d(np.arange(len(rows)), fingerprints.rejected)
     parts = [rows[row][column].lower() if column else "" for row in readable]
-    return Molecules([rows[row]["smiles"] for row in readable], found.words[readable], np.array(parts))
+    return Molecules([rows[row]["smiles"] for row in readable], fingerprints.words[readable], np.array(parts))
 
 
 class Audit(NamedTuple):
@@ -191,12 +191,12 @@ def by_graphkin(method: SplitMethod) -> Callable[[Molecules, float], tuple[Int64
 def _whole_groups(labels: Labels) -> tuple[Int64, Int64, int]:
     """Assign whole groups, in random order, to the test set while they fit."""
     sizes = np.bincount(labels)
-    room, chosen = int(np.ceil(_TEST * len(labels))), []
+    room, test_groups = int(np.ceil(_TEST * len(labels))), list[int]()
     for group in np.random.default_rng(0).permutation(len(sizes)):
         if sizes[group] <= room:
-            chosen.append(group)
+            test_groups.append(group)
             room -= sizes[group]
-    is_test = np.isin(labels, chosen)
+    is_test = np.isin(labels, test_groups)
     return np.flatnonzero(~is_test), np.flatnonzero(is_test), 0
 
 

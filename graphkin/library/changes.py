@@ -214,7 +214,7 @@ class Changes(CollectionBase):
         """Change the collection, and read its new generation from now on.
 
         Args:
-            change: Publishes a new generation, and returns its manifest or the report of the run.
+            change: Publishes a new generation of a store, and returns the manifest of the run.
 
         Raises:
             Conflict: The collection is on a server.

@@ -270,7 +270,7 @@ class ComparisonRun:
                 yield self._pair_table(block.pairs if top_k is None else keep_nearest(block.pairs, top_k))
 
     def result(self) -> Comparison:
-        """Return the comparison. All of `pair_tables` has been read."""
+        """Return the comparison. It is complete only after all of `pair_tables` has been read."""
         a, b, left, similarity = self._a, self._b, self._left, self._similarity
         identical = np.asarray(pc.fill_null(pc.index_in(b.identities, a.identities, skip_nulls=True), -1), np.int64)
         is_identical = identical >= 0

@@ -140,7 +140,7 @@ def ingest(
         if folder is not None:
             folder.cleanup()
         raise
-    opened.manifest = manifest  # of this run, which may have found a published generation
+    opened.manifest = manifest  # That of the run: a run that repeats a generation has counts of its own.
     return opened
 
 

@@ -197,7 +197,7 @@ class Splitter:
         indptr, indices = self._neighbors
         kept = (side.copy(), room.copy())
         blank = (np.zeros_like(side), room + np.bincount(group[side == TEST], minlength=len(room)))
-        candidates = np.flatnonzero((side == TRAINING) & (room[group] > 0)).tolist()
+        candidates = np.flatnonzero((side == TRAINING) & (room[group] > 0))[: self._trial_count].tolist()
         starts = ((*base, start) for start in (-1, *candidates) for base in (kept, blank))
         fewest = len(side) + 1
         for number, (base, base_room, start) in enumerate(chain([(*kept, -1)], islice(starts, self._trial_count))):

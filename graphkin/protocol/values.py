@@ -6,8 +6,10 @@ Kind: TypeAlias = str
 """Kind of items: molecule, graph, node, fingerprint, vector, or a kind that an installed package adds."""
 
 ListedBy = Literal["name", "smiles"]
+"""The identifier of items in a file that lists them."""
+
 RemovedBy = Literal["name", "smiles", "id"]
-"""The identifier by which a list of items to remove names them."""
+"""The identifier by which items were removed."""
 
 Duplicates = Literal["first", "mean", "median", "list", "reject"]
 """What an item stores if its records have different values in a column: the value of the first record, the mean or

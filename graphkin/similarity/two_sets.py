@@ -62,9 +62,9 @@ class TwoSetComparison:
     def _pairs(self, block: UInt64, threads: int) -> Pairs:
         """Return the similar pairs of a block, ordered as `BlockResult.pairs`."""
         # The join takes the first set as its second one, so that its planes serve all blocks.
-        found = Pairs.concatenate([*TwoSetJoin(block, self._threshold, self._index.planes).pairs(0, threads)])
-        order = np.lexsort((found.right, -found.similarity, found.left))
-        return Pairs(found.right[order], found.left[order], found.similarity[order])
+        swapped = Pairs.concatenate([*TwoSetJoin(block, self._threshold, self._index.planes).pairs(0, threads)])
+        order = np.lexsort((swapped.right, -swapped.similarity, swapped.left))
+        return Pairs(swapped.right[order], swapped.left[order], swapped.similarity[order])
 
     def _nearest(self, block: UInt64, pairs: Pairs, threads: int) -> tuple[Int64, Float64]:
         """Return the nearest row of each row of a block and its similarity. Only rows without a pair are searched."""
