@@ -38,7 +38,7 @@ class RecordFile:
             column: A column to read, or None.
 
         Raises:
-            InvalidInput: The file cannot be read as molecules, or no record has a value in the column.
+            InvalidInput: The file cannot be read as molecules, is a workbook, or has no value in the column.
         """
         from graphkin.ingest.readers import EXTENSIONS, ReadOptions, open_source
         from graphkin.ingest.readers.formats import choose_format
@@ -46,6 +46,14 @@ class RecordFile:
         from graphkin.similarity.molecules.kind import MoleculeKind
 
         formats = MoleculeKind.file_formats
+        format = choose_format(path, None, formats, EXTENSIONS)
+        if format == "xlsx":  # a compressed archive, whose records are no lines
+            raise InvalidInput(
+                "a workbook cannot be divided into workbooks",
+                given=path,
+                expected="a SMILES, CSV, TSV, SDF or Parquet file",
+                hint="save the sheet as CSV, and split that file",
+            )
         starts, values, titles = [np.empty(0, np.int64)], list[str | None](), set[str]()
         with closing(open_source(path, formats, ReadOptions(structure_column=structure_column))) as source:
             for batch in source:
@@ -63,7 +71,6 @@ class RecordFile:
                 else "a file with more columns than the SMILES",
                 hint=suggest(column, titles, "name a column of the file in --stratify"),
             )
-        format = choose_format(path, None, formats, EXTENSIONS)
         return cls(path, format, np.concatenate(starts), values if column is not None else None)
 
     def write_parts(self, folder: Path, names: Sequence[str], part: "NDArray[np.int8]") -> None:

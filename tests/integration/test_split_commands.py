@@ -11,6 +11,8 @@ import pytest
 from rdkit import Chem, DataStructs
 from rdkit.Chem import rdFingerprintGenerator
 
+from tests.workbooks import workbook
+
 THRESHOLD = 0.5
 
 
@@ -169,6 +171,15 @@ def test_failed_split_writes_nothing(graphkin, table, tmp_path):
     (folder / "train.csv").write_text("mine")
     assert "not empty" in split(graphkin, table, folder).err
     assert (folder / "train.csv").read_text() == "mine"
+
+
+def test_workbook_is_not_split(graphkin, tmp_path):
+    path = tmp_path / "molecules.xlsx"
+    path.write_bytes(workbook([["smiles"], *[["C" * length] for length in range(1, 20)]]))
+    outcome = split(graphkin, path, tmp_path / "out", "--method", "min-discard")
+    assert outcome.code == 2
+    assert "hint: save the sheet as CSV" in outcome.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_min_discard_writes_the_discarded_records(graphkin, tmp_path):
