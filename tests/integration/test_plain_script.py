@@ -10,8 +10,8 @@ SCRIPT = """
 import graphkin
 
 print("begin")
-published = graphkin.ingest("a.smi", store="store", collection="c", threshold=0.1{options})
-print(published.size)
+print(graphkin.ingest("a.smi", store="store", collection="one", threshold=0.1, workers=1).size)
+print(graphkin.ingest("a.smi", store="store", collection="c", threshold=0.1).size)
 """
 
 OTHERS = """
@@ -50,14 +50,13 @@ def _output_lines(folder: Path, *arguments: str, stdin: str | None = None) -> li
 
 
 def test_script_starts_every_kind_of_worker_and_runs_once(folder: Path) -> None:
-    (folder / "script.py").write_text(SCRIPT.format(options="") + OTHERS)
-    assert _output_lines(folder, "script.py") == ["begin", "4", "2 2 4", "1 1", "5000", "4"]
+    (folder / "script.py").write_text(SCRIPT + OTHERS)
+    assert _output_lines(folder, "script.py") == ["begin", "4", "4", "2 2 4", "1 1", "5000", "4"]
 
 
-@pytest.mark.parametrize("options", ["", ", workers=1"])
 @pytest.mark.parametrize("program_source", ["stdin", "-c", "-m"])
-def test_program_without_a_main_guard_ingests(folder: Path, program_source: str, options: str) -> None:
-    text = SCRIPT.format(options=options)
-    (folder / "program.py").write_text(text)
-    arguments = {"stdin": ("-",), "-c": ("-c", text), "-m": ("-m", "program")}[program_source]
-    assert _output_lines(folder, *arguments, stdin=text if program_source == "stdin" else None) == ["begin", "4"]
+def test_program_without_a_main_guard_ingests(folder: Path, program_source: str) -> None:
+    (folder / "program.py").write_text(SCRIPT)
+    arguments = {"stdin": ("-",), "-c": ("-c", SCRIPT), "-m": ("-m", "program")}[program_source]
+    stdin = SCRIPT if program_source == "stdin" else None
+    assert _output_lines(folder, *arguments, stdin=stdin) == ["begin", "4", "4"]
