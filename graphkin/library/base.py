@@ -4,11 +4,10 @@
 """
 
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from html import escape
-from types import TracebackType
-from typing import BinaryIO, NamedTuple, Self
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 
@@ -32,6 +31,7 @@ from graphkin.protocol.requests import (
     SearchBody,
 )
 from graphkin.protocol.values import Exported
+from graphkin.runtime.closing import Closeable
 from graphkin.similarity.hits import Matches
 from graphkin.store.records import Float32, Int32, Int64
 
@@ -63,7 +63,7 @@ def closed_error(noun: str, name: str) -> Closed:
     )
 
 
-class CollectionBase(ABC):
+class CollectionBase(Closeable):
     """One generation of a collection: its attributes, the data that subclasses read, and how it is shown and closed."""
 
     def __init__(self, name: str, manifest: Manifest) -> None:
@@ -192,14 +192,6 @@ class CollectionBase(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release files or connections. Later calls raise `Closed`. Garbage collection releases them, too."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         summary = f"{self.size:,} items ({self.kind}), {self.manifest.pairs_text}, generation {self.generation[:12]}"

@@ -1,15 +1,14 @@
 """Abstract base class of all collections of a store or a server."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Self
 
 from graphkin.library.collection import Collection
 from graphkin.protocol.errors import Closed
+from graphkin.runtime.closing import Closeable
 
 
-class Collections(ABC):
+class Collections(Closeable):
     """The collections of a store or a server, by name.
 
     `len`, `in` and iteration work as for a mapping whose keys are the names.
@@ -90,14 +89,6 @@ class Collections(ABC):
 
         Garbage collection releases files and connections, too.
         """
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         try:

@@ -24,6 +24,7 @@ from graphkin.protocol.generations import expand_id
 from graphkin.protocol.manifest import Manifest, Provenance, Rerun
 from graphkin.protocol.parameters import choose_wording, parameter
 from graphkin.protocol.values import Kind
+from graphkin.runtime.closing import Closeable
 from graphkin.store.columns import ID, item_schema, numbers, properties, titles
 from graphkin.store.identity import BlockHasher, generation_id
 from graphkin.store.keys import Keys, NoKeys
@@ -107,7 +108,7 @@ class Path:
     similarity: Float32
 
 
-class Store(ABC):
+class Store(Closeable):
     """A store of collections.
 
     ## Thread safety
@@ -285,9 +286,7 @@ class Store(ABC):
         del source, collection, generation, advance
         return False
 
-    def keep_rerun(  # noqa: B027 - a store that is written once keeps no such record
-        self, collection: str, generation: str, rerun: Rerun, rejections: Sequence[pa.RecordBatch]
-    ) -> None:
+    def keep_rerun(self, collection: str, generation: str, rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> None:
         """Record a run that produced a generation which was already published.
 
         The record holds the counts of the run and its rejected records. It replaces the record of an earlier such run
@@ -344,14 +343,6 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release the files and connections of the store."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class Draft(ABC):
@@ -488,7 +479,7 @@ class Growth(Draft):
         """Remove edges of the base. Each edge is listed once."""
 
 
-class Generation(ABC):
+class Generation(Closeable):
     """A reader of one published generation.
 
     ## Thread safety
@@ -879,14 +870,6 @@ class Generation(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release the files of the reader."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _require_snapshot(engine: Engine) -> None:
