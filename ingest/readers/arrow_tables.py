@@ -124,5 +124,8 @@ def _hexadecimal(column: pa.Array) -> list[bytes | None]:
 def _encode_dictionary(column: pa.DictionaryArray) -> list[bytes | None]:
     """Return the values of a dictionary column as UTF-8 texts. Each distinct value is encoded only once."""
     used = column.indices.drop_null().unique()
-    values = dict(zip(used.to_pylist(), _encode_column(column.dictionary.take(used)), strict=True))
+    dictionary = column.dictionary
+    if pa.types.is_string_view(dictionary.type):  # a categorical column of Polars; Arrow takes no elements from views
+        dictionary = dictionary.cast(pa.large_string())
+    values = dict(zip(used.to_pylist(), _encode_column(dictionary.take(used)), strict=True))
     return [values.get(index) for index in column.indices.to_pylist()]
