@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +22,16 @@ from graphkin.ingest.readers.memory import (
     vector_records,
 )
 from graphkin.protocol.errors import InvalidInput, require
+from graphkin.protocol.parameters import parameter
+from graphkin.similarity.describer import Rejected
+from graphkin.similarity.molecules.objects import molecule_text
 from graphkin.store.records import UInt64
 
 Matrix: TypeAlias = Any
 """A NumPy array, or a sparse matrix of SciPy, which has no type information."""
 
 _ROWS_PER_BLOCK = 4096
+_MAX_WORDS = 1023  # per fingerprint: the kernels store bit numbers in 16 bits
 
 
 class Bits(NamedTuple):
@@ -66,7 +71,7 @@ def arrange(data: Any, format: str | None = None) -> "Files | FileData | TableDa
     if isinstance(data, Files | TableData | FileData):
         return data
     if isinstance(data, str | PathLike):
-        return Files([fspath(data)])
+        return Files([_path(fspath(data), format)])
     if hasattr(data, "read"):
         return FileData.from_file(data)
     content = _from_arrow(data)
@@ -79,10 +84,53 @@ def arrange(data: Any, format: str | None = None) -> "Files | FileData | TableDa
             "this type of data cannot be read",
             given=type(data).__name__,
             expected="a file, a data frame, an array, or a list of structures",
-            hint="help(graphkin.ingest) lists the accepted types",
+            hint=_HINTS.get(type(data).__name__, "help(graphkin.ingest) lists the accepted types"),
         )
     items = [*content]
     return Files(map(fspath, items)) if items and _are_files(items, format) else items
+
+
+_HINTS = {
+    "Mol": "pass a list of molecules, such as [molecule]",
+    "dict": "pass a data frame: pandas.DataFrame(data)",
+    "LazyFrame": "pass the data frame that its method collect() returns",
+    "StoredCollection": "pass the table that its method items() returns",
+    "ServedCollection": "pass the table that its method items() returns",
+}
+"""What to pass instead, by the name of the type of the data."""
+
+
+def query_structure(query: Any) -> Any:
+    """Return a query structure: the text of an RDKit molecule, no text for a missing value, and others unchanged.
+
+    Raises:
+        InvalidInput: The molecule has a feature that an item cannot represent.
+    """
+    if is_missing(query):
+        return ""
+    if type(query).__name__ != "Mol":
+        return query
+    try:
+        return molecule_text(query)
+    except Rejected as reason:
+        raise InvalidInput(
+            "this molecule cannot be compared",
+            given=str(reason),
+            expected="a molecule that graphkin.ingest accepts",
+            hint="change the molecule",
+        ) from reason
+
+
+def _path(path: str, format: str | None) -> str:
+    """Return a path. Raises `InvalidInput` if it seems to be something else, such as a SMILES."""
+    if format is None and extension(path) not in EXTENSIONS and not Path(path).exists():
+        raise InvalidInput(
+            "there is no file of this name",
+            given=path,
+            expected="the path of a file, or a list of structures",
+            hint='correct the path; for one structure pass a list, such as ["CCO"]',
+        )
+    return path
 
 
 def as_inputs(
@@ -103,6 +151,13 @@ def as_inputs(
     if isinstance(content, Files):
         return [*content]
     if isinstance(content, TableData | FileData):
+        require(
+            isinstance(names, str | PathLike) or not len(names),
+            "names",
+            f"a list of names for a {content.name}",
+            "the name of a column",
+            hint=f"name the column with {parameter('--name-column')}",
+        )
         return [content]
     records = _as_records(content, kind)
     return [records.with_names([] if isinstance(names, str | PathLike) else [*names])]
@@ -130,12 +185,26 @@ def read_bits(data: "Files | FileData | TableData | Matrix | list[Any]") -> Bits
     """
     if _is_matrix(data):
         return _bits_of_matrix(data)
+    if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
+        return _bits_of_matrix(_stack(data))
     if isinstance(data, list) and data and type(data[0]).__name__ == "ExplicitBitVect":
         from graphkin.similarity.molecules.fingerprints import pack
 
         words, bits = pack(data), data[0].GetNumBits()
         return Bits(words.view(np.uint8)[:, : -(-bits // 8)], bits)
     return None
+
+
+def _stack(rows: Sequence[Any]) -> NDArray[Any]:
+    try:
+        return np.stack(rows)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            "the arrays of this list have different shapes",
+            given=str(error)[:200],
+            expected="one array of bits for each fingerprint, all of one length",
+            hint="pass an array of shape (n, bits)",
+        ) from error
 
 
 def _is_matrix(data: Any) -> bool:
@@ -152,10 +221,17 @@ def _bits_of_matrix(data: Any) -> Bits:
         "two dimensions: one row for each fingerprint, one column for each bit",
         hint="pass an array of shape (n, bits)",
     )
-    if matrix.dtype == np.uint64 and isinstance(matrix, np.ndarray):
+    if matrix.dtype.kind == "u" and matrix.dtype.itemsize == 8 and isinstance(matrix, np.ndarray):
+        require(
+            matrix.shape[1] <= _MAX_WORDS,
+            "array of packed fingerprints",
+            f"uint64 with shape {matrix.shape}",
+            f"shape (n, bits / 64) with at most {_MAX_WORDS:,} columns",
+            hint="pass an array of 0 and 1 as array.astype('uint8')",
+        )
         return Bits(np.ascontiguousarray(matrix, "<u8").view(np.uint8), 64 * matrix.shape[1])
     values = matrix if isinstance(matrix, np.ndarray) else matrix.data
-    if values.dtype.kind not in "biuf" or not ((values == 0) | (values == 1)).all():
+    if values.dtype.kind not in "biufO" or not ((values == 0) | (values == 1)).all():
         raise InvalidInput(
             "this is not an array of fingerprints",
             given=f"an array of {matrix.dtype} with other values than 0 and 1",
@@ -172,7 +248,7 @@ def _bits_of_matrix(data: Any) -> Bits:
 def _vectors(data: Any) -> NDArray[np.floating[Any]]:
     try:
         vectors = np.asarray(data.toarray() if hasattr(data, "tocsr") else data)
-        vectors = vectors if vectors.dtype.kind == "f" else vectors.astype(np.float64)
+        vectors = vectors if vectors.dtype.kind == "f" else vectors.astype(np.float64, casting=_casting(vectors))
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             "these are not vectors of numbers",
@@ -188,6 +264,11 @@ def _vectors(data: Any) -> NDArray[np.floating[Any]]:
         hint="pass an array of shape (n, numbers)",
     )
     return vectors
+
+
+def _casting(vectors: NDArray[Any]) -> Literal["same_kind", "unsafe"]:
+    """Return the rule for the conversion of numbers, which must not drop an imaginary part."""
+    return "same_kind" if vectors.dtype.kind == "c" else "unsafe"
 
 
 def _are_files(items: Sequence[Any], format: str | None) -> bool:

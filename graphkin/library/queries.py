@@ -1,14 +1,17 @@
 """Methods of a collection that return items: by id, by conditions, by similarity."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from graphkin.collection.batches import add_item_columns, join_items
 from graphkin.library.base import CollectionBase, jsonable, require_limit
+from graphkin.library.data import query_structure
 from graphkin.library.table import Table
+from graphkin.protocol.errors import require
 from graphkin.protocol.requests import QueryBody, SearchBatchBody, SearchBody, structure_list
 from graphkin.protocol.validation import translate_validation_errors
 from graphkin.store.records import Float32, Int32
@@ -19,7 +22,7 @@ class Queries(CollectionBase):
 
     def search(
         self,
-        structure: str | None = None,
+        structure: Any = None,
         *,
         smiles: str | None = None,
         inchi: str | None = None,
@@ -40,7 +43,7 @@ class Queries(CollectionBase):
 
         Args:
             structure: Text in the format of the collection's items: a SMILES, a graph or a vector as JSON, or a
-                fingerprint in hexadecimal.
+                fingerprint in hexadecimal. Or an RDKit molecule.
             smiles: A SMILES.
             inchi: An InChI.
             molblock: A molblock (the structure part of an SDF record).
@@ -69,8 +72,16 @@ class Queries(CollectionBase):
             mine.search("CCO", measure={"name": "tversky", "alpha": 0.9, "beta": 0.1})
             ```
         """
-        structures = {"structure": structure, "smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph}
+        text = None if structure is None else query_structure(structure)
+        structures = {"structure": text, "smiles": smiles, "inchi": inchi, "molblock": molblock, "graph": graph}
         structures |= {"fingerprint": fingerprint, "vector": None if vector is None else np.asarray(vector).tolist()}
+        require(
+            any(value is not None for value in structures.values()),
+            "query structure",
+            None,
+            f"exactly one of {', '.join(structures)}",
+            hint='pass a structure, such as "CCO"',
+        )
         fields = {
             **structures,
             "measure": measure,
@@ -140,7 +151,7 @@ class Queries(CollectionBase):
 
     def search_batch(
         self,
-        structures: Sequence[str | Mapping[str, Any]],
+        structures: Iterable[Any],
         *,
         min_similarity: float | None = None,
         limit: int = 10,
@@ -149,8 +160,9 @@ class Queries(CollectionBase):
 
         Args:
             structures: Up to 10,000 query structures. Each is text in the format of the collection's items (for
-                molecules a SMILES), or a mapping with exactly one of `smiles`, `inchi`, `molblock`, `graph`,
-                `fingerprint`, `vector`, `structure` and `name`, the name of an item.
+                molecules a SMILES), an RDKit molecule, or a mapping with exactly one of `smiles`, `inchi`, `molblock`,
+                `graph`, `fingerprint`, `vector`, `structure` and `name`, the name of an item. None and NaN cannot be
+                read.
             min_similarity: Smallest similarity of a hit, above 0 and at most 1.
             limit: Maximum number of hits per structure, up to 100.
 
@@ -168,7 +180,11 @@ class Queries(CollectionBase):
             failures = [row for row in hits.to_pylist() if row["error"] is not None]
             ```
         """
-        fields = {"structures": structure_list(structures), "min_similarity": min_similarity, "limit": limit}
+        fields = {
+            "structures": [*map(query_structure, structure_list(structures))],
+            "min_similarity": min_similarity,
+            "limit": limit,
+        }
         body = {name: value for name, value in fields.items() if value is not None}
         with translate_validation_errors():
             request = SearchBatchBody.model_validate_json(json.dumps(body))
@@ -216,6 +232,7 @@ class Queries(CollectionBase):
         with translate_validation_errors():
             body = {"filters": [*filters], "substructure": jsonable(substructure)}
             conditions = QueryBody.model_validate_json(json.dumps(body))
+        _require_id(id)
         return self._hits_table(self._neighbors(self._item_id(id, smiles, name), min_similarity, conditions, limit))
 
     def item(self, id: int | None = None, *, smiles: str | None = None, name: str | None = None) -> Table:
@@ -238,6 +255,7 @@ class Queries(CollectionBase):
             mine.item(name="aspirin")
             ```
         """
+        _require_id(id)
         return self.items(ids=[self._item_id(id, smiles, name)])
 
     def items(
@@ -268,6 +286,7 @@ class Queries(CollectionBase):
             mine.items(columns=["smiles", "molwt"]).to_pandas()
             ```
         """
+        columns = [columns] if isinstance(columns, str) else columns
         selection = None if columns is None else [*dict.fromkeys(["id", *columns])]
         items = self._range(selection, start, stop) if ids is None else self._rows(np.asarray(ids, np.int64))
         return Table(items) if selection is None else Table(items).select(selection)
@@ -286,3 +305,14 @@ class Queries(CollectionBase):
         """
         for batch in self.items(columns=[name]).arrow.to_batches():
             yield batch[name].to_pylist()
+
+
+def _require_id(id: object) -> None:
+    """Raise `InvalidInput` if the id of an item is not an integer."""
+    require(
+        id is None or isinstance(id, Integral),
+        "id of an item",
+        id,
+        "an integer",
+        hint="name an item of a structure with smiles=, and one of a name with name=",
+    )

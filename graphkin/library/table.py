@@ -88,6 +88,13 @@ class Table:
             number = range(len(self))[key]
         except IndexError:
             raise IndexError(f"there is no row {key}: the table has {len(self):,} rows") from None
+        except TypeError:
+            raise InvalidInput(
+                "a table has no such rows or columns",
+                given=f"a value of type {type(key).__name__}",
+                expected="the name of a column, a list of names, the number of a row, or a slice",
+                hint="use to_pandas() or to_polars() for other selections",
+            ) from None
         (row,) = self.arrow.slice(number, 1).to_pylist()
         return dict(row)
 

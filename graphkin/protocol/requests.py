@@ -194,7 +194,7 @@ def structure_list(structures: Iterable[Any]) -> list[Any]:
     """Return the structures of a batch as a list.
 
     Raises:
-        InvalidInput: The argument is a single structure. A string would otherwise become a list of its letters.
+        InvalidInput: The argument is a single structure, whose letters would otherwise be searched, or a table.
     """
     if isinstance(structures, str | bytes | Mapping):
         raise InvalidInput(
@@ -203,7 +203,14 @@ def structure_list(structures: Iterable[Any]) -> list[Any]:
             expected='a list, such as ["CCO"]',
             hint="pass a list, or use search() for one structure",
         )
-    return list(structures)
+    if hasattr(structures, "columns"):  # iteration over a data frame yields the titles of its columns
+        raise InvalidInput(
+            "a batch is a list of structures, not a table",
+            given=type(structures).__name__,
+            expected='a list, such as ["CCO"], or one column of the table',
+            hint='pass the column with the structures, such as table["smiles"]',
+        )
+    return [*(structures.to_pylist() if hasattr(structures, "to_pylist") else structures)]
 
 
 class RejectionsQuery(PageQuery):

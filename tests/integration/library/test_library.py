@@ -119,6 +119,31 @@ def test_search_accepts_any_notation(collection: Collection) -> None:
     assert collection.search(smiles=ASPIRIN).to_pylist() == expected
     assert collection.search(inchi=Chem.MolToInchi(molecule)).to_pylist() == expected
     assert collection.search(molblock=Chem.MolToMolBlock(molecule)).to_pylist() == expected
+    assert collection.search(molecule).to_pylist() == expected
+
+
+def test_batches_take_molecules_columns_and_missing_structures(collection: Collection, frame: pd.DataFrame) -> None:
+    smiles = [*frame["smiles"][:3]]
+    expected = collection.search_batch(smiles).to_pylist()
+    assert collection.search_batch(map(Chem.MolFromSmiles, smiles)).to_pylist() == expected
+    assert collection.search_batch(pa.chunked_array([smiles])).to_pylist() == expected
+    errors = collection.search_batch([None, float("nan")])["error"].to_pylist()
+    assert len(errors) == 2
+    assert all(errors)
+    with pytest.raises(InvalidInput, match=r'such as table\["smiles"\]'):
+        collection.search_batch(frame)
+
+
+def test_queries_name_the_argument_to_pass(collection: Collection) -> None:
+    assert collection.items(columns="smiles").columns == ["id", "smiles"]
+    calls: list[Callable[[Any], Any]] = [collection.neighbors, collection.item]
+    for call in calls:
+        with pytest.raises(InvalidInput, match="with smiles="):
+            call("CCO")
+    with pytest.raises(InvalidInput, match='pass a structure, such as "CCO"'):
+        collection.search(None)
+    with pytest.raises(InvalidInput, match="use to_pandas"):
+        collection.items(stop=3)[np.array([True, False, True])]
 
 
 def test_search_batch_equals_single_searches(collection: Collection, frame: pd.DataFrame) -> None:

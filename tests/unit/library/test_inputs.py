@@ -58,6 +58,7 @@ def arrow_table() -> pa.Table:
         (lambda: np.array(SMILES, object), False),
         (lambda: pd.Series(SMILES, index=[9, 9, 3, 2, 1, 0]), False),
         (lambda: pd.Series(SMILES, dtype="category"), False),
+        (lambda: pl.DataFrame({"id": NAMES, "smiles": pl.Series(SMILES, dtype=pl.Categorical)}), True),
         (lambda: pl.Series(SMILES), False),
         (lambda: pa.chunked_array([SMILES[:1], SMILES[1:]]), False),
         (molecules, False),
@@ -181,7 +182,13 @@ def test_no_records_give_no_fingerprints(data: Any) -> None:
         (np.zeros((2, 2, 2)), "two dimensions"),
         (scipy.sparse.csr_array([[3]]), "other values than 0 and 1"),
         (17, "this type of data cannot be read"),
-        ({"smiles": ["C"]}, "this type of data cannot be read"),
+        ({"smiles": ["C"]}, r"pandas.DataFrame\(data\)"),
+        (Chem.MolFromSmiles("C"), r"such as \[molecule\]"),
+        (pl.LazyFrame({"smiles": ["C"]}), r"collect\(\)"),
+        ("CCO", r'pass a list, such as \["CCO"\]'),
+        ("C/C=C/C.Cl", r'pass a list, such as \["CCO"\]'),
+        ([np.zeros(8, bool), np.zeros(9, bool)], "different shapes"),
+        (np.eye(2048, dtype=np.uint64), "astype"),
     ],
 )
 def test_unusable_data_is_refused(data: Any, message: str) -> None:
