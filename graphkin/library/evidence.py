@@ -16,6 +16,7 @@ from graphkin.collection.open_collection import OpenCollection
 from graphkin.library.inputs import compute_fingerprints
 from graphkin.library.subgraphs import similarity_network
 from graphkin.protocol.errors import Conflict
+from graphkin.protocol.parameters import parameter
 from graphkin.similarity.columns import fixed_width_array
 from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.index import SubtreeIndex
@@ -200,7 +201,7 @@ class CollectionEvidence:
                 f"predictions for {kind}s cannot be compared with this collection",
                 given=f"a collection of kind {collection_kind}",
                 expected=f"a collection of {kind}s",
-                hint="name another collection, or leave --store and --collection out",
+                hint=f"name another collection, or leave {parameter('--store')} and {parameter('--collection')} out",
             )
         self._collection = collection
         self._column = "smiles" if kind == "molecule" else "structure"

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-from graphkin.library.arguments import File, read_arguments
-from graphkin.protocol.errors import InvalidInput
+from graphkin.library.arguments import KINDS, File, read_arguments, require_one_of
+from graphkin.protocol.errors import InvalidInput, require
 from graphkin.protocol.values import Duplicates
 from graphkin.similarity.recipe import Recipe
 
@@ -108,6 +108,7 @@ def ingest(
     from graphkin.library.stored import StoredCollections
     from graphkin.store import open_store
 
+    require_one_of("kind", kind, KINDS)
     inputs, options = read_arguments(
         kind,
         data,
@@ -127,6 +128,13 @@ def ingest(
         device=device,
     )
     resolved_recipe = _resolve_recipe(kind, preset, inputs, options.read, {"threshold": threshold, **recipe})
+    require(
+        store is None or isinstance(store, str | os.PathLike),
+        "store",
+        store,
+        "a folder, or the address neo4j://HOST",
+        hint='pass store="FOLDER", or leave store out for a temporary folder',
+    )
     folder: TemporaryDirectory[str] | None = None
     if store is None:
         folder = TemporaryDirectory(prefix="graphkin-")
@@ -150,7 +158,7 @@ def _resolve_recipe(
     """Return the recipe for a kind of items, with the defaults of a preset.
 
     Raises:
-        InvalidInput: The kind or its preset does not exist, or an option is invalid.
+        InvalidInput: The kind has no such preset, or an option is invalid.
     """
     from graphkin.ingest.recipes import bits_recipe, molecule_recipe, vector_recipe
     from graphkin.similarity.graphs.recipe import resolve_graphs
@@ -171,6 +179,5 @@ def _resolve_recipe(
         "there is no recipe for this kind and preset",
         given=f"kind {kind}, preset {preset}",
         expected="kind molecules, graphs or nodes with a preset; kind fingerprints or vectors without a preset",
-        hint='pass kind="molecules", "graphs", "nodes", "fingerprints" or "vectors", and leave '
-        "preset out for the last two",
+        hint="leave preset out",
     )

@@ -903,7 +903,7 @@ def require_collection_name(name: str) -> None:
     Raises:
         InvalidInput: The name is not valid.
     """
-    if not _COLLECTION_NAME.fullmatch(name):
+    if not isinstance(name, str) or not _COLLECTION_NAME.fullmatch(name):
         raise InvalidInput(
             "this is not a valid name of a collection",
             given=name,

@@ -109,7 +109,7 @@ class Columns:
                 f"{source} has several columns with the same name",
                 given=_shorten(title),
                 expected="distinct column names",
-                hint="rename the columns in the header, so that each name occurs once",
+                hint="rename the columns, so that each name occurs once",
             )
         structure_position = _require_column(source, names, structure, options[0], separated)
         if name is not None:

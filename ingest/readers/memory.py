@@ -35,6 +35,7 @@ from graphkin.similarity.molecules.fingerprint_text import WITH_FINGERPRINT
 from graphkin.similarity.molecules.objects import molecule_name, molecule_properties, molecule_text
 
 _ROWS_PER_BATCH = 1000
+_KINDS = {"fingerprint": "fingerprints", "vector": "vectors", "graph": "graphs"}  # by notation
 
 
 class Data(Protocol):
@@ -77,7 +78,16 @@ class FileData:
     @classmethod
     def from_file(cls, file: Any) -> "FileData":
         """Read a file object, in binary or text mode, to its end."""
-        name, content = getattr(file, "name", None), file.read()
+        name = getattr(file, "name", None)
+        try:
+            content = file.read()
+        except ValueError as error:  # also io.UnsupportedOperation
+            raise InvalidInput(
+                "this file object cannot be read",
+                given=str(error),
+                expected="a file that is open for reading",
+                hint='open it again with open(path, "rb")',
+            ) from error
         is_text = isinstance(content, str)
         encoded = content.encode(errors="backslashreplace") if isinstance(content, str) else bytes(content)
         return cls(name if isinstance(name, str) else "file object", encoded, is_text)
@@ -170,10 +180,10 @@ class RecordData:
     def open(self, notations: Mapping[str, str], options: ReadOptions) -> Source:
         if self.notation not in notations.values() or options.fingerprint_column is not None:
             raise InvalidInput(
-                f"a {self.name} cannot be read as items of this kind",
+                "items of another kind are needed here",
                 given=self.name,
                 expected=" or ".join(sorted({*notations.values()})),
-                hint="pass the kind of these items as kind",
+                hint=f'pass kind="{_KINDS.get(self.notation, "molecules")}" to graphkin.ingest to build a collection of them',
             )
         rows = sum(batch.num_rows for batch in self.records)
         size = sum(batch.nbytes for batch in self.records)

@@ -27,6 +27,8 @@ from graphkin.library import Collection
 from graphkin.protocol.errors import Conflict, InvalidInput
 from tests.workbooks import workbook
 
+CLOSED_FILE = io.StringIO()
+CLOSED_FILE.close()
 FRAME = pd.DataFrame(
     {
         "SMILES": ["CCO", "CCN", None, "CCCO", "c1ccccc1O", "OCC", "not a molecule", "CCCN"],
@@ -206,12 +208,27 @@ def test_only_chosen_properties_are_kept(csv: Path, tmp_path: Path) -> None:
         (["CCO"], {"names": ["a", "b"]}, "2 names for 1 records"),
         (["a.unknown.csv", "b.csv"], {"format": "fps"}, "choose one of the accepted formats with format="),
         (["CCO"], {"kind": "vectors"}, "these are not vectors of numbers"),
-        (np.eye(3), {}, "a array of fingerprints cannot be read as items of this kind"),
+        (np.eye(3), {}, 'pass kind="fingerprints"'),
         (FRAME, {"kind": "graphs"}, "items of this kind are not read from tables"),
         (FRAME, {"kind": "nodes"}, "nodes are read only from files"),
         ([], {}, "the input holds no records"),
         (FRAME.iloc[:0], {"smiles": "SMILES"}, "the input holds no records"),
         (3, {}, "this type of data cannot be read"),
+        ("CCO", {}, 'such as ["CCO"]'),
+        (FRAME, {"smiles": "SMILES", "names": ["a"]}, "name the column with name="),
+        (["CCO"], {"kind": "molecule"}, 'pass kind="molecules"'),
+        (["CCO"], {"kind": None}, 'pass kind="molecules"'),
+        (["CCO"], {"workers": 0}, "leave workers out"),
+        (["CCO"], {"workers": "2"}, "leave workers out"),
+        (["CCO"], {"max_rejected": "1"}, "pass max_rejected=0.1"),
+        (["CCO"], {"max_rejected": 2}, "pass max_rejected=0.1"),
+        (["CCO"], {"decimal": ";"}, 'pass decimal="."'),
+        (["CCO"], {"delimiter": ","}, 'pass delimiter="comma"'),
+        (["CCO"], {"device": "gpu"}, 'pass device="cpu"'),
+        (["CCO"], {"store": 5}, "leave store out"),
+        (["CCO"], {"collection": 5}, "not a valid name"),
+        (np.eye(3) * 1j, {"kind": "vectors"}, "these are not vectors of numbers"),
+        (CLOSED_FILE, {}, 'open(path, "rb")'),
     ],
 )
 def test_errors_name_python_arguments(data: Any, options: dict[str, Any], message: str) -> None:
@@ -219,6 +236,21 @@ def test_errors_name_python_arguments(data: Any, options: dict[str, Any], messag
         ingest(data, **options)
     assert message in str(caught.value)
     assert " --" not in str(caught.value)
+
+
+def test_one_property_and_columns_without_titles() -> None:
+    frame = pd.DataFrame({0: ["CCO", "CCN"], 1: ["a", "b"], 2: [1.5, 2.5], 10: [3, 4]})
+    items = ingest(frame, smiles=0, name=1, properties="2").items()
+    assert items["names"].to_pylist() == [["a"], ["b"]]
+    assert items["2"].to_pylist() == [1.5, 2.5]
+    assert "10" not in items.columns
+
+
+def test_arrays_of_bits_of_any_type_give_one_generation() -> None:
+    bits = np.random.default_rng(1).random((20, 128)) < 0.2
+    words = np.packbits(bits, axis=1, bitorder="little").view("<u8")
+    forms = [bits, bits.astype(object), [*bits], words, words.astype(">u8")]
+    assert len({ingest(form, kind="fingerprints").generation for form in forms}) == 1
 
 
 def test_append_equals_ingest_of_all_data(from_csv: Collection) -> None:
