@@ -17,7 +17,7 @@ from graphkin.library.leakage import leaking_pairs, most_similar_first
 from graphkin.library.pairs import require_threshold
 from graphkin.library.splits import Split, Splitter
 from graphkin.library.table import Table
-from graphkin.protocol.errors import InvalidInput, require_extra
+from graphkin.protocol.errors import InvalidInput, require, require_extra
 from graphkin.protocol.values import SplitMethod
 from graphkin.store.records import Int64
 
@@ -191,7 +191,26 @@ class SimilarityGroupKFold(BaseCrossValidator):  # type: ignore[misc] # scikit-l
         """
         seed = self.random_state if self.shuffle else 0
         name, data = ("X", X) if groups is None else ("groups", groups)
-        splitter = _splitter(data, name, self.smiles, self.threshold, seed)
+        try:
+            splitter = _splitter(data, name, self.smiles, self.threshold, seed)
+        except InvalidInput as error:
+            if name == "X" and isinstance(X, np.ndarray) and X.ndim == 2:
+                raise InvalidInput(
+                    "X does not hold molecules",
+                    given=error.given,
+                    expected="molecules or fingerprints, as X or as groups",
+                    hint="if X holds features, pass the molecules of its rows with groups=",
+                ) from error
+            raise
+        if groups is not None and X is not None:
+            samples = X.shape[0] if hasattr(X, "shape") else len(X)
+            require(
+                samples == len(splitter),
+                "number of groups",
+                f"{len(splitter):,} molecules for {samples:,} samples",
+                "one molecule for each sample",
+                hint="pass the molecules of the same rows in the same order with groups=",
+            )
         folds = splitter.folds(self.n_splits, self.method)
         for fold in range(self.n_splits):
             is_training = folds != fold if self.method == "components" else splitter.training(folds, fold)

@@ -3,6 +3,7 @@
 Names, arguments and results are those of `sklearn.neighbors`. The extra `sklearn` installs scikit-learn.
 """
 
+from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -104,6 +105,7 @@ class GraphkinNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             InvalidInput: If a molecule cannot be read, or a parameter is out of range.
         """
         _require_mode(self.mode)
+        thread_count(self.threads)
         if self.threshold is not None:
             require_threshold(self.threshold)
         words = read_samples(X, self.smiles, self.threads)
@@ -270,7 +272,7 @@ class GraphkinNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 hint="pass radius=0.4, or set threshold=0.6 of the estimator",
             )
         require(
-            0 <= radius < 1,
+            isinstance(radius, Real) and 0 <= radius < 1,
             "radius",
             radius,
             "a distance from 0 to below 1",
@@ -342,7 +344,7 @@ def _require_mode(mode: str) -> None:
 
 def _require_count(count: int, available: int) -> None:
     require(
-        0 < count <= available,
+        isinstance(count, Integral) and 0 < count <= available,
         "number of neighbors",
         count,
         f"1 to {available:,}, the number of fitted molecules that can be neighbors",

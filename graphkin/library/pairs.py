@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections import deque
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, overload
 
 import numpy as np
@@ -141,7 +141,7 @@ def require_threshold(threshold: Any) -> float:
 def thread_count(threads: int | None) -> int:
     """Return the number of threads, by default that of the cores. Raises `InvalidInput` if it is below 1."""
     require(
-        threads is None or threads > 0,
+        threads is None or (isinstance(threads, Integral) and threads > 0),
         "number of threads",
         threads,
         "1 or more",

@@ -104,6 +104,14 @@ def test_folds_work_in_cross_validation(method, smiles, vectors, features):
     assert sorted(tested) == [*range(len(smiles))]
 
 
+def test_folds_refuse_features_without_molecules_and_groups_of_other_rows(smiles, features):
+    folds = SimilarityGroupKFold(4, threshold=THRESHOLD)
+    with pytest.raises(InvalidInput, match="pass the molecules of its rows with groups="):
+        next(folds.split(features + 0.5))
+    with pytest.raises(InvalidInput, match="20 molecules for"):
+        next(folds.split(features, groups=smiles[:20]))
+
+
 def test_folds_split_the_smiles_that_a_pipeline_reads(smiles):
     lengths = FunctionTransformer(lambda texts: np.array([[len(text), text.count("C")] for text in texts]))
     model = make_pipeline(lengths, VarianceThreshold(), Ridge())

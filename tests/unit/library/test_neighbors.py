@@ -212,6 +212,8 @@ def test_checks_of_scikit_learn_pass(parameters: dict[str, Any]) -> None:
         ({"threshold": 0}, ["CCO"], "threshold"),
         ({"threshold": 1.5}, ["CCO"], "threshold"),
         ({"mode": "similarity"}, ["CCO"], "mode"),
+        ({"threads": "2"}, ["CCO"], "number of threads"),
+        ({}, "CCO", r'such as \["CCO"\]'),
         ({}, [], "X"),
         ({}, ["CCO", "C1CC", None], "2 of 3 molecules of `X` cannot be read"),
         ({}, [[0.5, 1.0]], "fingerprints"),
@@ -224,19 +226,21 @@ def test_invalid_parameters_and_data_are_refused(parameters: dict[str, Any], dat
 
 def test_invalid_queries_are_refused(fitted: np.ndarray, queries: np.ndarray) -> None:
     estimator = GraphkinNeighbors(3).fit(fitted)
-    for count in (0, 300):
+    counts: list[Any] = [0, 300, 3.0, "3"]
+    for count in counts:
         with pytest.raises(InvalidInput, match="number of neighbors"):
             estimator.kneighbors(n_neighbors=count)
     assert estimator.kneighbors(queries, n_neighbors=300)[0].shape == (40, 300)
     with pytest.raises(InvalidInput, match="radius or a threshold"):
         estimator.radius_neighbors(queries)
-    for radius in (1.0, -0.1, float("nan")):
+    radii: list[Any] = [1.0, -0.1, float("nan"), "0.4"]
+    for radius in radii:
         with pytest.raises(InvalidInput, match="radius"):
             estimator.radius_neighbors(queries, radius)
     with pytest.raises(InvalidInput, match="length of the fingerprints"):
         estimator.kneighbors(random_bits(3, 200, 0.2, 0))
     with pytest.raises(InvalidInput, match="number of threads"):
-        GraphkinNeighbors(3, threads=0).fit(fitted).kneighbors(queries)
+        GraphkinNeighbors(3, threads=0).fit(fitted)
 
 
 @pytest.mark.parametrize("module", ["graphkin.neighbors", "graphkin.cluster"])
