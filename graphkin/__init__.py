@@ -44,6 +44,10 @@ __all__ = [
 ]
 
 
+_MODULES = ("cluster", "model_selection", "neighbors")
+"""Modules for scikit-learn, which `import graphkin` does not import."""
+
+
 class _CallablePackage(ModuleType):
     """A package that calls the function `graphkin.library.ingest` when it is called.
 
@@ -86,4 +90,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    packages = {name for name, value in globals().items() if isinstance(value, ModuleType)}  # imported so far
+    return sorted({*__all__, *packages, *_MODULES, "__version__", "__doc__", "__file__", "__path__"})
