@@ -1,14 +1,13 @@
 """The `graphkin` command. It runs subcommands, and turns errors into messages and exit codes."""
 
 import gc
-import os
 import sys
 from importlib import import_module
 
 import click
 
 from graphkin.cli.help import HELP_SETTINGS, Command, Group
-from graphkin.cli.output import print_error
+from graphkin.cli.output import discard_output, print_error
 
 _COMMANDS = {
     "ingest": ("Build", "ingest"),
@@ -165,7 +164,6 @@ def run(arguments: list[str], command: click.Command = graphkin, name: str = "gr
         click.echo("interrupted", err=True)
         return 130
     except BrokenPipeError:
-        # The program that reads the output has ended, as `head` does, so the remaining output is discarded.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return 0
     return code if isinstance(code, int) else 0

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from graphkin.cli.output import is_verbose, set_verbosity
+from graphkin.cli.output import discard_output, is_verbose, set_verbosity
 from graphkin.protocol.errors import GraphkinError
+from graphkin.protocol.parameters import set_command_options
 
 try:
     from rich_click import RichCommand, RichGroup, RichHelpConfiguration, RichOption
@@ -104,7 +105,7 @@ class Option(RichOption):
         if choices and (self.metavar is not None or len("|".join(choices)) > _LONGEST_METAVAR):
             shown.metavar = self.metavar or str(self.name).upper()
             notes.append(f"[one of: {', '.join(choices)}]")
-        if (maximum := getattr(self.type, "max", None)) is not None:
+        if (maximum := getattr(self.type, "max", None)) is not None and not getattr(self.type, "min_open", False):
             notes.append(f"[{getattr(self.type, 'min', 0)} to {maximum}]")
         if isinstance(self.show_default, str):
             notes.append(f"[default: {self.show_default}]")
@@ -161,12 +162,15 @@ class Command(_WithExamples, RichCommand):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
+        set_command_options({name for parameter in self.params for name in parameter.opts})
         try:
             return super().invoke(ctx)
         except GraphkinError:
             if is_verbose():
                 traceback.print_exc()
             raise
+        except BrokenPipeError:  # click would exit with code 1
+            discard_output()
 
 
 class Group(_WithExamples, RichGroup):  # type: ignore[misc]  # as in rich-click itself

@@ -104,6 +104,11 @@ def print_table(columns: Mapping[str, str], rows: Iterable[Sequence[object]]) ->
     Console().print(table)
 
 
+def discard_output() -> None:
+    """Discard the remaining output, because the program that reads it has ended, as `head` does."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Open a binary file for writing. It appears at `path` when the block ends without an error.

@@ -135,6 +135,8 @@ def _expected(type: Any) -> str | None:
     else:
         return None
     minimum, maximum = getattr(type, "min", None), getattr(type, "max", None)
+    if getattr(type, "min_open", False):
+        return f"{noun} above {minimum:,}" + ("" if maximum is None else f", at most {maximum:,}")
     if minimum is not None and maximum is not None:
         return f"{noun} from {minimum:,} to {maximum:,}"
     if minimum is not None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from graphkin.ingest.progress import Progress, report_compilation
 from graphkin.library.pairs import require_threshold
 from graphkin.protocol.errors import InvalidInput, require
+from graphkin.protocol.parameters import parameter
 from graphkin.protocol.values import SplitMethod
 from graphkin.similarity.communities import communities, minimum_cover
 from graphkin.similarity.components import FingerprintComponents, neighbor_lists
@@ -111,7 +112,8 @@ class Splitter:
                 given=f"{largest:,} of {len(self):,} items are connected by pairs with similarity ≥ "
                 f"{self._threshold:g}",
                 expected=f"at most {len(self) - requested:,} connected items for a test set of {requested:,}",
-                hint="use the method min-discard, which discards items between the two sets, or raise the threshold",
+                hint=f"use {parameter('--method', 'min-discard')}, which discards items between the two sets, "
+                "or raise the threshold",
             )
         self._add_components(side, group, room)
         bound = 0
@@ -248,14 +250,15 @@ class Splitter:
                 given=f"{largest:,} of {len(self):,} items are connected by pairs with similarity ≥ "
                 f"{self._threshold:g}",
                 expected=f"at most {most:,} connected items for {count} folds",
-                hint="use the method min-discard, which leaves items out of the training sets, or raise the threshold",
+                hint=f"use {parameter('--method', 'min-discard')}, which leaves items out of the training sets, "
+                "or raise the threshold",
             )
         require(
             len(ids) >= count,
             "number of folds",
             count,
             f"at most the number of connected components, {len(ids):,}",
-            hint="use the method min-discard, fewer folds, or a higher threshold",
+            hint=f"use {parameter('--method', 'min-discard')}, fewer folds, or a higher threshold",
         )
         fold = np.empty(len(self), np.int32)
         fold[ids] = _balance(sizes[ids], count)
@@ -316,7 +319,7 @@ def _require_method(method: str) -> None:
 
 def _test_count(test_size: float, items: int) -> int:
     """Return the number of test items: a share is rounded up, as scikit-learn does."""
-    require(items >= 2, "number of items", items, "2 or more", hint="pass all items of the data set")
+    require(items >= 2, "number of items that can be read", items, "2 or more", hint="pass the whole data set")
     is_count = isinstance(test_size, Integral)
     in_range = isinstance(test_size, Real) and 0 < test_size < (items if is_count else 1)
     count = int(np.ceil(test_size if is_count else test_size * items)) if in_range else 0
@@ -325,7 +328,7 @@ def _test_count(test_size: float, items: int) -> int:
         "size of the test set",
         test_size,
         f"a share above 0 and below 1, or a number of items from 1 to {items - 1:,}",
-        hint="use a size such as 0.2",
+        hint=f"use {parameter('--test-size', 0.2)}, for example",
     )
     return count
 

@@ -1,7 +1,7 @@
 """Names of parameters in messages: options on the command line, arguments in Python."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -9,6 +9,7 @@ _ARGUMENTS: Final = {"smiles_column": "smiles", "name_column": "name"}
 """Arguments whose names differ from those of the options."""
 
 _is_command_line = False
+_command_options: Collection[str] | None = None
 
 
 @contextmanager
@@ -21,12 +22,23 @@ def command_line_messages(enabled: bool = True) -> Iterator[None]:
     Yields:
         None.
     """
-    global _is_command_line
-    before, _is_command_line = _is_command_line, enabled
+    global _is_command_line, _command_options
+    before, _is_command_line = (_is_command_line, _command_options), enabled
     try:
         yield
     finally:
-        _is_command_line = before
+        _is_command_line, _command_options = before
+
+
+def set_command_options(options: Collection[str]) -> None:
+    """Set the options of the command that runs, so that hints of this process name no other ones."""
+    global _command_options
+    _command_options = options
+
+
+def accepts(option: str) -> bool:
+    """Return whether a hint may name an option: False only if the command that runs does not have it."""
+    return not _is_command_line or _command_options is None or option in _command_options
 
 
 def parameter(option: str, value: object = None) -> str:

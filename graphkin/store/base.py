@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from graphkin.protocol.errors import Conflict, Damage, InvalidInput, NotFound, StoreDamaged, StoreFormat, suggest
 from graphkin.protocol.generations import expand_id
 from graphkin.protocol.manifest import Manifest, Provenance, Rerun
-from graphkin.protocol.parameters import choose_wording, parameter
+from graphkin.protocol.parameters import accepts, choose_wording, parameter
 from graphkin.protocol.values import Kind
 from graphkin.runtime.closing import Closeable
 from graphkin.store.columns import ID, item_schema, numbers, properties, titles
@@ -167,6 +167,8 @@ class Store(Closeable):
                 name,
                 [entry.name for entry in collections],
                 choose_wording(command_line="name one of them with --collection", python="name one of them")
+                if collections and accepts("--collection")
+                else "name one of them"
                 if collections
                 else "run `graphkin ingest` to create a collection",
             ),

@@ -10,7 +10,7 @@ from graphkin.ingest.readers.columns import OPTIONS, Columns, Decimal, Delimiter
 from graphkin.ingest.readers.lines import Line
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulty_record
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.parameters import parameter
+from graphkin.protocol.parameters import accepts, parameter
 
 _Row: TypeAlias = tuple[list[Line], list[str], str | None]
 """A row: its lines in the file, its cells, and its fault, or None."""
@@ -62,7 +62,8 @@ def read_delimited(
         raise InvalidInput(
             f"the first line of {source} cannot be read as a header: it {fault}",
             expected="a line that names the columns",
-            hint=f"correct the first line, or name the separator with {parameter('--delimiter')}",
+            hint="correct the first line"
+            + (f", or name the separator with {parameter('--delimiter')}" if accepts("--delimiter") else ""),
         )
     separated = f" (cells are separated by a {used_delimiter})"
     columns = Columns.resolve(

@@ -31,7 +31,7 @@ from graphkin.ingest.readers.smi import read_smi
 from graphkin.ingest.readers.source import STDIN, ReadOptions, Source, open_raw, open_raw_folder
 from graphkin.ingest.readers.tu import read_tu
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.parameters import parameter
+from graphkin.protocol.parameters import accepts, parameter
 from graphkin.similarity.molecules.fingerprint_text import WITH_FINGERPRINT
 
 EXTENSIONS = {
@@ -165,7 +165,8 @@ def choose_format(path: str, requested: str | None, formats: Mapping[str, str], 
         raise InvalidInput(
             f"the format of {path} cannot be determined from its name",
             expected=f"{', '.join(extensions)}, with or without {', '.join(COMPRESSED)}",
-            hint=f"rename the file, or add {parameter('--format')} with one of {accepted}",
+            hint="rename the file"
+            + (f", or add {parameter('--format')} with one of {accepted}" if accepts("--format") else ""),
         )
     if format not in formats:
         raise InvalidInput(

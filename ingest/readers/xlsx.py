@@ -9,7 +9,7 @@ from graphkin.ingest.readers.columns import Columns, Decimal, Options
 from graphkin.ingest.readers.raw import require_proportion
 from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulty_record, text_fault
 from graphkin.protocol.errors import InvalidInput, require_extra
-from graphkin.protocol.parameters import parameter
+from graphkin.protocol.parameters import accepts, parameter
 
 
 def read_xlsx(
@@ -54,7 +54,8 @@ def read_xlsx(
             f"{source} is not an Excel workbook",
             given=str(error)[:200],
             expected="an .xlsx file without a password",
-            hint=f"save it again as .xlsx or CSV, or name its format with {parameter('--format')}",
+            hint="save it again as .xlsx or CSV"
+            + (f", or name its format with {parameter('--format')}" if accepts("--format") else ""),
         ) from error
     header = [_text(cell) or "" for cell in rows[0]] if rows else []
     columns = Columns.resolve(

@@ -104,7 +104,7 @@ def test_collection_gives_the_counts_of_its_file(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("a.smi", "absent.smi", "--output", "out"), 2, "cannot open absent.smi"),
+        (("a.smi", "absent.smi", "--output", "out"), 2, "there is no file absent.smi"),
         (("a.smi", "s#m", "--output", "out"), 3, "s"),
         (("a.smi", "b.csv", "--threshold", 1.5, "--output", "out"), 2, "invalid threshold"),
         (("a.smi", "b.csv", "--smiles-column", "x", "--output", "out"), 2, "x"),

@@ -1,5 +1,8 @@
 """The command `graphkin query` writes all matches, which equal pandas over the ingested file."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -130,3 +133,12 @@ def test_unknown_file_ending_is_refused(graphkin: Callable[..., Any], place: tup
     refused = graphkin("query", *place, "--output", "found.txt")
     assert refused.code == 2
     assert ".csv, .parquet, .sdf" in refused.err
+
+
+def test_reader_of_a_pipe_may_end_first(place: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "graphkin", "query", *place, "--output", "-", "--quiet"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")

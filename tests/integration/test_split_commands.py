@@ -164,7 +164,7 @@ def test_failed_split_writes_nothing(graphkin, table, tmp_path):
     outcome = split(graphkin, same, folder)
     assert outcome.code == 2
     assert "10 of 10 items are connected" in outcome.err
-    assert "min-discard" in outcome.err
+    assert "--method min-discard" in outcome.err
     assert split(graphkin, same, folder, "--test-size", "a fifth").code == 2
     assert {path.name for path in tmp_path.iterdir()} == {"molecules.csv", "same.smi"}
     folder.mkdir()
@@ -191,3 +191,10 @@ def test_min_discard_writes_the_discarded_records(graphkin, tmp_path):
     assert report["test"] == 4
     assert report["discarded"] == len(Path(tmp_path / "out" / "discarded.smi").read_text().splitlines()) > 0
     assert report["lower_bound"] <= report["discarded"]
+
+
+def test_leaks_checks_its_output_before_it_reads(graphkin, table, tmp_path):
+    outcome = graphkin("leaks", table, table, "--threshold", THRESHOLD, "--output", tmp_path / "no" / "pairs.csv")
+    assert outcome.code == 2
+    assert "cannot write the file" in outcome.err
+    assert "read" not in outcome.err.split("error:")[0]

@@ -130,8 +130,15 @@ def compare(
 def _open_source(text: str, stack: ExitStack) -> Any:
     """Return the path of a file, or the collection that STORE#COLLECTION names. `stack` closes the collection."""
     location, sign, name = text.rpartition("#")
-    if not sign or Path(text).exists():
+    if Path(text).exists():
         return text
+    if not sign:
+        raise InvalidInput(
+            f"there is no file {text}",
+            given=text,
+            expected="a file, or a collection as STORE#COLLECTION",
+            hint="check the path",
+        )
     from graphkin.library import open as open_store
 
     name, _, generation = name.partition("@")

@@ -1,6 +1,7 @@
 """`graphkin split` and `graphkin leaks`: split a file without leaks, and find the leaks of any split."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -10,6 +11,7 @@ import click
 
 from graphkin.cli import options
 from graphkin.cli.help import command, option
+from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import SplitMethod
 
 if TYPE_CHECKING:
@@ -40,9 +42,17 @@ _existing_file = click.Path(exists=True, dir_okay=False)
 def _test_size(context: click.Context, parameter: click.Parameter, text: str) -> float | int:  # noqa: ARG001
     """Read a share, such as 0.2, or a number of records, such as 200."""
     try:
-        return int(text) if text.isdecimal() else float(text)
+        size = int(text) if text.isdecimal() else float(text)
     except ValueError:
-        raise click.BadParameter(f"{text!r} is neither a share such as 0.2 nor a number of records") from None
+        size = 0
+    if not (size >= 1 if isinstance(size, int) else 0 < size < 1):
+        raise InvalidInput(
+            "invalid value for --test-size",
+            given=text,
+            expected="a share above 0 and below 1, or a number of records, 1 or more",
+            hint="use --test-size 0.2, for example",
+        )
+    return size
 
 
 @command(
@@ -231,18 +241,19 @@ def leaks(
     if output is not None:
         require_json_apart(output, as_json)
     threads, stages, recipe = workers or os.cpu_count() or 1, progress(), FingerprintRecipe()
-    left, right = (read_set(file, file, structure_column, recipe, threads, stages) for file in (train, test))
-    for file, molecules in ((train, left), (test, right)):
-        if rejected := len(molecules.rejected):
-            note(f"{file}: {rejected:,} of {len(molecules):,} records cannot be read and are not compared")
-    with stages.stage("compare", len(left), "molecules") as advance:
-        pairs = leaking_pairs(*comparable_words(left, right), threshold, threads, advance)
-        if output is None:
-            leakage = Leakage.from_pairs(pairs, len(right), threshold, _WORST)
-        else:
-            ordered = most_similar_first(pairs)
-            leakage = Leakage.from_pairs([ordered], len(right), threshold, _WORST)
-            with atomic_file(output) as pairs_file:
+    with ExitStack() as stack:
+        pairs_file = None if output is None else stack.enter_context(atomic_file(output))
+        left, right = (read_set(file, file, structure_column, recipe, threads, stages) for file in (train, test))
+        for file, molecules in ((train, left), (test, right)):
+            if rejected := len(molecules.rejected):
+                note(f"{file}: {rejected:,} of {len(molecules):,} records cannot be read and are not compared")
+        with stages.stage("compare", len(left), "molecules") as advance:
+            pairs = leaking_pairs(*comparable_words(left, right), threshold, threads, advance)
+            if pairs_file is None:
+                leakage = Leakage.from_pairs(pairs, len(right), threshold, _WORST)
+            else:
+                ordered = most_similar_first(pairs)
+                leakage = Leakage.from_pairs([ordered], len(right), threshold, _WORST)
                 pairs_file.writelines(_pair_lines(ordered, left, right))
     test_count = len(right) - len(right.rejected)
     if as_json:

@@ -46,6 +46,10 @@ PLACE = ("--store", "s", "--collection", "c")
         (["search", *PLACE], ["either STRUCTURE, or --file and --output"]),
         (["pretrain", "--strategy", "hgc-fo"], ["--api URL --collection NAME"]),
         (["query", *PLACE, "--output", "-", "--json"], ["--json", "standard output"]),
+        (["split", __file__, "--threshold", "0", "--output", "o"], ["--threshold", "a number above 0, at most 1"]),
+        (["split", __file__, "--threshold", "1", "--output", "o", "--test-size", "1.5"], ["--test-size", "above 0"]),
+        (["leaks", __file__, __file__, "--threshold", "1"], ["rename the file\n"]),
+        (["compare", "absent.csv", "absent.csv", "--output", "o"], ["there is no file absent.csv"]),
     ],
 )
 def test_error_tells_the_problem_and_the_next_step(
