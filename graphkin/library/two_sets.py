@@ -78,7 +78,7 @@ def open_run(
 
 def _common_recipe(a: Any, b: Any, options: dict[str, Any]) -> MoleculeRecipe:
     """Return the recipe of the molecules of both sets: that of a collection among them, or that of the options."""
-    options = {name: value for name, value in options.items() if value is not None and value != ()}
+    options = {name: value for name, value in options.items() if value is not None and value not in ((), [])}
     recipes = [
         MoleculeRecipe.model_validate(each.manifest.recipe)
         for each in (a, b)

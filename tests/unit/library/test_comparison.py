@@ -232,6 +232,7 @@ def test_collection_decides_the_recipe_of_both_sets(tmp_path: Path) -> None:
             {"relation": "identical", "left_name": "ethanol", "similarity": 1},
             {"relation": "near duplicate", "left_name": "amine", "similarity": similarity},
         ]
+        assert len(graphkin.compare(collections["rdkit"], ["CCO"], standardise=[]).overlap) == 1
         with pytest.raises(Conflict, match="were read differently"):
             graphkin.compare(collections["rdkit"], collections["morgan"])
         with pytest.raises(InvalidInput, match="already decides"):
