@@ -4,6 +4,7 @@ Names, arguments and results are those of `sklearn.cluster`. The extra `sklearn`
 """
 
 from abc import abstractmethod
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -157,7 +158,7 @@ class BitBirch(_Clustering):
             import bblean
 
         require(
-            self.branching_factor >= 2,
+            isinstance(self.branching_factor, Integral) and self.branching_factor >= 2,
             "branching_factor",
             self.branching_factor,
             "2 or more",

@@ -7,6 +7,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from html import escape
+from numbers import Integral
 from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
@@ -223,7 +224,7 @@ def require_limit(limit: int | None, plural: str) -> None:
         plural: What it limits, such as "items".
     """
     require(
-        limit is None or limit > 0,
+        limit is None or (isinstance(limit, Integral) and limit > 0),
         "limit",
         limit,
         "1 or more, or None",

@@ -259,6 +259,10 @@ def test_positives_do_not_depend_on_the_connection(
 def test_invalid_arguments_are_explained(collection: Collection) -> None:
     with pytest.raises(InvalidInput, match="limit"):
         collection.search("CCO", limit=1001)
+    limits: list[Any] = [0, "3"]
+    for limit in limits:
+        with pytest.raises(InvalidInput, match="pass None for all neighbors"):
+            collection.neighbors(0, limit=limit)
     with pytest.raises(InvalidInput):
         collection.search("not a molecule")
     with pytest.raises(InvalidInput, match="exactly one of"):

@@ -101,9 +101,10 @@ def test_bitbirch_of_molecules_equals_bblean(threshold: float, branching_factor:
     assert [np.flatnonzero(labels == number).tolist() for number in range(len(clusters))] == [*map(sorted, clusters)]
 
 
-def test_bitbirch_refuses_a_tree_without_branches() -> None:
+@pytest.mark.parametrize("branching_factor", [1, 2.5, "50", None])
+def test_bitbirch_refuses_a_tree_without_branches(branching_factor: Any) -> None:
     with pytest.raises(InvalidInput, match="branching_factor"):
-        BitBirch(branching_factor=1).fit(["CCO", "CCN"])
+        BitBirch(branching_factor=branching_factor).fit(["CCO", "CCN"])
 
 
 def test_bitbirch_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,3 +89,9 @@ def test_threshold_out_of_range_is_refused(threshold: float) -> None:
 def test_invalid_fingerprints_are_refused(fingerprints: Any) -> None:
     with pytest.raises(InvalidInput):
         graphkin.similar_pairs(fingerprints, 0.5)
+
+
+@pytest.mark.parametrize("threads", [0, 1.5, "2"])
+def test_invalid_number_of_threads_is_refused(threads: Any) -> None:
+    with pytest.raises(InvalidInput, match="number of threads"):
+        graphkin.similar_pairs(["CCO", "CCN"], 0.5, threads=threads)
