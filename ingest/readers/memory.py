@@ -183,7 +183,8 @@ class RecordData:
                 "items of another kind are needed here",
                 given=self.name,
                 expected=" or ".join(sorted({*notations.values()})),
-                hint=f'pass kind="{_KINDS.get(self.notation, "molecules")}" to graphkin.ingest to build a collection of them',
+                hint=f'pass kind="{_KINDS.get(self.notation, "molecules")}" to graphkin.ingest '
+                "to build a collection of them",
             )
         rows = sum(batch.num_rows for batch in self.records)
         size = sum(batch.nbytes for batch in self.records)
