@@ -10,6 +10,8 @@ from tqdm.auto import tqdm
 
 from graphkin.ingest.progress import Progress, duration
 
+_DELAY = 2  # seconds after which the library shows a bar: most stages of small data end before
+
 
 class _Bars(Progress):
     def __init__(self, delay: float = 0) -> None:
@@ -43,7 +45,7 @@ def terminal_progress() -> Progress:
     return _Bars() if sys.stderr.isatty() else _Lines()
 
 
-def library_progress(delay: float = 0) -> Progress:
+def library_progress(delay: float = _DELAY) -> Progress:
     """Return progress bars in a notebook or if standard error is a terminal, else no reports.
 
     Args:

@@ -42,7 +42,7 @@ def ingest(
     """Build the similarity graph of molecules or other items, and publish it as a generation of a collection.
 
     Records that cannot be read are rejected. The rejected records of data in memory are named by their position,
-    counted from 0. Progress bars are shown in notebooks and on terminals.
+    counted from 0. In notebooks and on terminals, stages that last longer than two seconds show progress bars.
 
     Args:
         data: The items, one of:

@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 
     from graphkin.client.options import PolicyOptions
 
-_PROGRESS_DELAY = 2  # seconds after which a progress bar appears
-
 
 class StoredCollections(Collections):
     """The collections of a store. Closing them closes the store and the collections that were opened from it.
@@ -136,7 +134,7 @@ def _open_again(location: str, is_temporary: bool) -> StoredCollections:
 
 
 def _open_generation(store: Store, name: str, generation: str | None) -> OpenCollection:
-    stage = library_progress(_PROGRESS_DELAY).stage
+    stage = library_progress().stage
     return OpenCollection(store.open(name, generation), partial(local_ports, stage=stage))
 
 

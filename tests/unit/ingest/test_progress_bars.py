@@ -3,8 +3,10 @@
 import io
 import sys
 
+import numpy as np
 import pytest
 
+import graphkin
 from graphkin.ingest.progress_bars import library_progress
 
 
@@ -22,6 +24,13 @@ def test_bar_appears_after_its_delay(delay: float, appears: bool, monkeypatch: p
     with library_progress(delay).stage("join", 100, "items") as advance:
         advance(100)
     assert ("join: 100%" in terminal.getvalue()) == appears
+
+
+def test_short_stages_of_the_library_show_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    graphkin.similar_pairs(np.eye(4, dtype=bool), 0.5)
+    assert "join" not in terminal.getvalue()
 
 
 def test_no_bar_appears_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
