@@ -113,9 +113,17 @@ def _item_cells(item: dict[str, Any]) -> tuple[object, ...]:
     help="Compare fingerprints by Tversky similarity. ALPHA is the weight of the bits that only STRUCTURE has.",
 )
 @option(
-    "--dice", is_flag=True, panel="Similarity", help="Compare fingerprints by their Dice similarity, 2 c / (a + b)."
+    "--dice",
+    is_flag=True,
+    panel="Similarity",
+    help="Compare fingerprints by their Dice similarity, 2 c / (a + b), for a and b bits and c common ones.",
 )
-@option("--cosine", is_flag=True, panel="Similarity", help="Compare fingerprints by their cosine, c / √(a b).")
+@option(
+    "--cosine",
+    is_flag=True,
+    panel="Similarity",
+    help="Compare fingerprints by their cosine, c / √(a b), in the same terms.",
+)
 @option(
     "--counts",
     is_flag=True,
