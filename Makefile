@@ -43,6 +43,7 @@ kernels: $(VENV)/.kernels ## compile once what every process of the tests would 
 
 $(VENV)/.kernels: $(VENV)/.dev $(shell find . -name .venv -prune -o -name node_modules -prune -o -name '*.py' -print)
 	$(BIN)/graphkin demo --once > /dev/null
+	$(BIN)/python -m tests.kernels
 	$(PYTEST) --collect-only --quiet > /dev/null
 	touch $@
 
