@@ -266,7 +266,7 @@ class ItemTable:
         rejections: The rejected records.
         names: Total number of names of the new items.
         added_names: Names that old items get (`ADDED_NAMES`).
-        duplicates: What an item stores if the values of its records differ.
+        duplicates: Rule for the values of an item whose records differ.
         differing: Values of later records that differ from the first record of their item.
         properties: Properties of the old and the new items together.
     """

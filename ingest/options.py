@@ -20,7 +20,7 @@ class IngestOptions:
         read: Options for reading the files.
         max_size: Maximum number of atoms or nodes of an item; None for the default of the kind.
         max_rejected: Largest accepted share of rejected records, from 0 to 1.
-        duplicates: What an item stores if the values of its records differ. An append uses the setting of the manifest.
+        duplicates: Rule for the values of an item whose records differ. An append uses the setting of the manifest.
         labels: Files with node labels, one for each network.
         names: Files with row names, one for each array.
         workers: Number of processes that parse, and number of threads that join.

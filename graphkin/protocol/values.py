@@ -12,8 +12,8 @@ RemovedBy = Literal["name", "smiles", "id"]
 """The identifier by which items were removed."""
 
 Duplicates = Literal["first", "mean", "median", "list", "reject"]
-"""What an item stores if its records have different values in a column: the value of the first record, the mean or
-median, all values in a list, or nothing, because the records are rejected."""
+"""Rule for the value of an item whose records have different values in a column: the value of the first record, the
+mean or the median, all values in a list, or no item, because its records are rejected."""
 
 PolicyName = Literal["first_order", "random_walk", "second_order"]
 Rank = Literal["top", "count", "exp"]
