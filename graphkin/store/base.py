@@ -166,11 +166,7 @@ class Store(Closeable):
             hint=suggest(
                 name,
                 [entry.name for entry in collections],
-                choose_wording(command_line="name one of them with --collection", python="name one of them")
-                if collections and accepts("--collection")
-                else "name one of them"
-                if collections
-                else "run `graphkin ingest` to create a collection",
+                _collection_hint() if collections else "run `graphkin ingest` to create a collection",
             ),
         )
 
@@ -912,6 +908,11 @@ def require_collection_name(name: str) -> None:
             expected="1 to 63 of the characters a-z 0-9 . _ -, beginning with a letter or digit",
             hint="use lower-case letters, such as chembl-36",
         )
+
+
+def _collection_hint() -> str:
+    option = choose_wording(command_line=" with --collection", python="") if accepts("--collection") else ""
+    return f"name one of them{option}"
 
 
 def unknown_generation(collection: str, generation: str) -> NotFound:
