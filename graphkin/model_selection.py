@@ -3,7 +3,6 @@
 The names and the arguments are those of `sklearn.model_selection`. The extra `sklearn` installs scikit-learn.
 """
 
-import os
 from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
@@ -14,7 +13,7 @@ import pyarrow as pa
 from graphkin.ingest.progress_bars import library_progress
 from graphkin.library.estimators import read_words
 from graphkin.library.leakage import leaking_pairs, most_similar_first
-from graphkin.library.pairs import require_threshold
+from graphkin.library.pairs import require_threshold, thread_count
 from graphkin.library.splits import Split, Splitter
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require, require_extra
@@ -111,7 +110,7 @@ def leaks(train: Any, test: Any, threshold: float, *, smiles: str | None = None)
     left, right = (read_words(data, smiles, name) for data, name in ((train, "train"), (test, "test")))
     progress = library_progress()
     with progress.stage("compare", len(left), "molecules") as advance:
-        pairs = most_similar_first(leaking_pairs(left, right, threshold, os.cpu_count() or 1, advance))
+        pairs = most_similar_first(leaking_pairs(left, right, threshold, thread_count(None), advance))
     return Table(pa.table({name: getattr(pairs, name) for name in ("left", "right", "similarity")}))
 
 
@@ -227,7 +226,7 @@ class SimilarityGroupKFold(BaseCrossValidator):  # type: ignore[misc] # scikit-l
 def _splitter(data: Any, name: str, smiles: str | None, threshold: float, random_state: Any) -> Splitter:
     """Return the splitter of an argument. `name` is the name of the argument in errors."""
     words = read_words(data, smiles, name)
-    return Splitter(words, threshold, _seed(random_state), os.cpu_count() or 1, library_progress())
+    return Splitter(words, threshold, _seed(random_state), thread_count(None), library_progress())
 
 
 def _seed(random_state: Any) -> int:

@@ -113,16 +113,14 @@ def split(
     Connected components of similar molecules stay together. If one is larger than the training set, the command fails,
     unless --method is min-discard.
     """
-    import os
-
     from graphkin.cli.output import atomic_folder, count_text, note, print_json, progress
     from graphkin.cli.parts import RecordFile
     from graphkin.library.leakage import leaking_pairs
-    from graphkin.library.pairs import read_set
+    from graphkin.library.pairs import read_set, thread_count
     from graphkin.library.splits import Splitter
     from graphkin.similarity.molecules.recipe import FingerprintRecipe
 
-    threads, stages = workers or os.cpu_count() or 1, progress()
+    threads, stages = thread_count(workers), progress()
     with atomic_folder(output) as folder:
         records = RecordFile.read(file, structure_column, stratify)
         molecules = read_set(file, file, structure_column, FingerprintRecipe(), threads, stages)
@@ -231,16 +229,14 @@ def leaks(
 
     The columns of --output are similarity, and for both sets the number of the record, its SMILES and its name.
     """
-    import os
-
     from graphkin.cli.output import atomic_file, note, print_json, progress, require_json_apart
     from graphkin.library.leakage import Leakage, leaking_pairs, most_similar_first
-    from graphkin.library.pairs import comparable_words, read_set
+    from graphkin.library.pairs import comparable_words, read_set, thread_count
     from graphkin.similarity.molecules.recipe import FingerprintRecipe
 
     if output is not None:
         require_json_apart(output, as_json)
-    threads, stages, recipe = workers or os.cpu_count() or 1, progress(), FingerprintRecipe()
+    threads, stages, recipe = thread_count(workers), progress(), FingerprintRecipe()
     with ExitStack() as stack:
         pairs_file = None if output is None else stack.enter_context(atomic_file(output))
         left, right = (read_set(file, file, structure_column, recipe, threads, stages) for file in (train, test))
