@@ -13,8 +13,10 @@ from graphkin.library.estimators import read_samples
 from graphkin.library.pairs import require_threshold, thread_count
 from graphkin.protocol.errors import InvalidInput, require, require_extra
 from graphkin.similarity.batch import LOWEST_SIMILARITY
+from graphkin.similarity.hits import ranks_in_groups
 from graphkin.similarity.join import Join, Pairs, SelfJoin, TwoSetJoin
 from graphkin.similarity.nearest import FingerprintIndex
+from graphkin.similarity.popcount import row_popcounts
 from graphkin.store.records import Float64, Int64, UInt64
 
 with require_extra("sklearn", "neighbors for scikit-learn need"):
@@ -110,7 +112,7 @@ class GraphkinNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             require_threshold(self.threshold)
         words = read_samples(X, self.smiles, self.threads)
         self._words = words
-        self._popcounts = _popcounts(words)
+        self._popcounts = row_popcounts(words)
         self._index = FingerprintIndex(words)
         self.n_samples_fit_ = len(words)
         return self
@@ -236,9 +238,9 @@ class GraphkinNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if own:  # An item is not its own neighbor. Its hits may not include it if many items are identical to it.
             others = rows != ids
             rows, ids, similarity = rows[others], ids[others], similarity[others]
-            kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < count
+            kept = ranks_in_groups(rows) < count
             rows, ids, similarity = rows[kept], ids[kept], similarity[kept]
-        distances = _distances(similarity, _popcounts(queries)[rows], self._popcounts[ids])
+        distances = _distances(similarity, row_popcounts(queries)[rows], self._popcounts[ids])
         return _Neighbors(np.arange(0, len(rows) + 1, count), ids.astype(np.int64), distances)
 
     def _within(self, X: Any, radius: float | None) -> _Neighbors:
@@ -251,7 +253,7 @@ class GraphkinNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if X is None:  # each pair occurs once
             rows, ids = np.concatenate([rows, ids]), np.concatenate([ids, rows])
             similarity = np.concatenate([similarity, similarity])
-        distances = _distances(similarity, _popcounts(queries)[rows], self._popcounts[ids])
+        distances = _distances(similarity, row_popcounts(queries)[rows], self._popcounts[ids])
         within = np.flatnonzero(distances <= largest)
         order = within[np.lexsort((ids[within], distances[within], rows[within]))]
         indptr = np.searchsorted(rows[order], np.arange(len(queries) + 1))
@@ -302,10 +304,6 @@ class GraphkinNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             hint="compute both by the same fingerprint generator",
         )
         return words
-
-
-def _popcounts(words: UInt64) -> Int64:
-    return np.bitwise_count(words).sum(axis=1, dtype=np.int64)
 
 
 def _distances(similarity: NDArray[np.floating[Any]], left: Int64, right: Int64) -> Float64:

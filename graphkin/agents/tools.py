@@ -12,6 +12,7 @@ from graphkin.agents.answers import MAX_ROWS, CollectionList, CollectionSummary,
 from graphkin.library import Collection, Table
 from graphkin.library.collections import Collections
 from graphkin.protocol.values import By, ClusterMethod, Picking
+from graphkin.similarity.hits import ranks_in_groups
 
 _MAX_OPEN = 8  # number of generations that stay open
 _MAX_STRUCTURES = 50
@@ -147,7 +148,7 @@ class Tools:
         opened = self._open(collection, generation)
         hits = opened.search_batch(structures, min_similarity=min_similarity, limit=limit + 1).arrow
         query = hits["query"].to_numpy()
-        rank = np.arange(len(query)) - np.searchsorted(query, query)
+        rank = ranks_in_groups(query)
         longer = np.count_nonzero(rank == limit)
         note = f"{longer} of the structures have more hits: raise limit, up to {_MAX_HITS}, or use `search`"
         return rows_answer(opened, Table(hits.filter(rank < limit)), len(query), [note if longer else None])

@@ -25,13 +25,13 @@ from graphkin.protocol.errors import InvalidInput, require
 from graphkin.protocol.parameters import parameter
 from graphkin.similarity.describer import Rejected
 from graphkin.similarity.molecules.objects import molecule_text
+from graphkin.similarity.packed import MAX_JOINED_WORDS
 from graphkin.store.records import UInt64
 
 Matrix: TypeAlias = Any
 """A NumPy array, or a sparse matrix of SciPy, which has no type information."""
 
 _ROWS_PER_BLOCK = 4096
-_MAX_WORDS = 1023  # per fingerprint: the kernels store bit numbers in 16 bits
 
 
 class Bits(NamedTuple):
@@ -97,7 +97,7 @@ _HINTS = {
     "StoredCollection": "pass the table that its method items() returns",
     "ServedCollection": "pass the table that its method items() returns",
 }
-"""What to pass instead, by the name of the type of the data."""
+"""Hints for data of a type that is not accepted, by the name of the type."""
 
 
 def query_structure(query: Any) -> Any:
@@ -223,10 +223,10 @@ def _bits_of_matrix(data: Any) -> Bits:
     )
     if matrix.dtype.kind == "u" and matrix.dtype.itemsize == 8 and isinstance(matrix, np.ndarray):
         require(
-            matrix.shape[1] <= _MAX_WORDS,
+            matrix.shape[1] <= MAX_JOINED_WORDS,
             "array of packed fingerprints",
             f"uint64 with shape {matrix.shape}",
-            f"shape (n, bits / 64) with at most {_MAX_WORDS:,} columns",
+            f"shape (n, bits / 64) with at most {MAX_JOINED_WORDS:,} columns",
             hint="pass an array of 0 and 1 as array.astype('uint8')",
         )
         return Bits(np.ascontiguousarray(matrix, "<u8").view(np.uint8), 64 * matrix.shape[1])

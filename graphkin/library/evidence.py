@@ -23,7 +23,7 @@ from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.recipe import StructureRecipe, resolve_graphs
 from graphkin.similarity.graphs.structure import Structure
 from graphkin.similarity.graphs.wl import Features, normalize
-from graphkin.similarity.hits import Hits, Matches
+from graphkin.similarity.hits import Hits, Matches, ranks_in_groups
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.nearest import FingerprintIndex
 from graphkin.similarity.nodes.describer import node_structures
@@ -231,7 +231,7 @@ def _spread(matches: Matches, items: pa.Table, count: int, limit: int, prefix: s
         limit: Largest number of matches per query.
         prefix: First word of the names of the columns.
     """
-    rank = np.arange(len(matches.query)) - np.searchsorted(matches.query, matches.query)
+    rank = ranks_in_groups(matches.query)
     columns: dict[str, pa.Array] = {}
     for place in range(limit):
         is_here = rank == place

@@ -16,10 +16,10 @@ from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.similarity.join import Join, Pairs, SelfJoin, TwoSetJoin
 from graphkin.similarity.molecules.recipe import FingerprintName, FingerprintRecipe, MoleculeRecipe, resolve_flat
+from graphkin.similarity.packed import MAX_JOINED_WORDS
 from graphkin.similarity.planes import BitPlanes
 from graphkin.store.records import UInt64
 
-_MAX_BITS = 65_472  # per fingerprint: the kernels store bit numbers in 16 bits
 _MAX_FINGERPRINTS = 2**31 - 1
 
 
@@ -208,10 +208,10 @@ def read_set(
         )
     shape = fingerprints.words.shape
     require(
-        shape[0] <= _MAX_FINGERPRINTS and 64 * shape[1] <= _MAX_BITS,
+        shape[0] <= _MAX_FINGERPRINTS and shape[1] <= MAX_JOINED_WORDS,
         "array of fingerprints",
         shape,
-        f"at most {_MAX_FINGERPRINTS:,} fingerprints with at most {_MAX_BITS:,} bits each",
+        f"at most {_MAX_FINGERPRINTS:,} fingerprints with at most {64 * MAX_JOINED_WORDS:,} bits each",
         hint="split the fingerprints into several arrays, or build a collection with `graphkin ingest fingerprints`",
     )
     return fingerprints

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphkin.similarity.hits import NO_HITS, Hits, Matches
+from graphkin.similarity.hits import NO_HITS, Hits, Matches, ranks_in_groups
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
-from graphkin.similarity.popcount import minimum_common
+from graphkin.similarity.popcount import minimum_common, row_popcounts
 from graphkin.similarity.threads import run_in_order
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.store.base import as_float32
@@ -65,7 +65,7 @@ class BatchSearch:
         self._limit = limit
         self._search_one = search_one
         self._min_similarity = min_similarity
-        self._popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+        self._popcounts = row_popcounts(words)
         self._order = np.argsort(self._popcounts, kind="stable").astype(np.int32)
 
     def matches(self, threads: int) -> Generator[Matches]:
@@ -161,7 +161,7 @@ class BestMatches:
         matches = Matches.concatenate([self.matches, *self._pending])
         order = np.lexsort((matches.ids, -matches.similarity, matches.query))
         rows = matches.query  # already sorted
-        within_limit = np.arange(len(rows)) - np.searchsorted(rows, rows) < self._limit
+        within_limit = ranks_in_groups(rows) < self._limit
         order, rows = order[within_limit], rows[within_limit]
         self.matches = Matches(rows, matches.ids[order], matches.similarity[order])
         counts = np.bincount(rows, minlength=len(self.thresholds))

@@ -5,7 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphkin.store.records import Float32, Int32
+from graphkin.store.records import Float32, Int32, Int64
+
+
+def ranks_in_groups(groups: Int32 | Int64) -> Int64:
+    """Return the rank of each row in its group, (n,) int64 from 0. `groups`, (n,), is sorted."""
+    return np.arange(len(groups)) - np.searchsorted(groups, groups)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
-from graphkin.similarity.popcount import minimum_common
+from graphkin.similarity.popcount import minimum_common, row_popcounts
 from graphkin.similarity.threads import run_in_order
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.store.records import Edges, Float64, Int32, Int64, UInt64
@@ -162,7 +162,7 @@ class TwoSetJoin:
     def __init__(self, words: UInt64, threshold: float, planes: BitPlanes) -> None:
         self._words = words
         self._planes = planes
-        popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+        popcounts = row_popcounts(words)
         self._order = np.argsort(popcounts, kind="stable").astype(np.int32)
         self._popcounts = popcounts[self._order]
         self._threshold = threshold

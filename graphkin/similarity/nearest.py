@@ -5,7 +5,7 @@ import numpy as np
 from graphkin.similarity.batch import BatchSearch
 from graphkin.similarity.hits import Hits, Matches
 from graphkin.similarity.planes import BitPlanes
-from graphkin.similarity.popcount import common_with
+from graphkin.similarity.popcount import common_with, row_popcounts
 from graphkin.store.records import UInt64
 
 
@@ -21,7 +21,7 @@ class FingerprintIndex:
 
     def __init__(self, words: UInt64) -> None:
         self._words = words
-        self._popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+        self._popcounts = row_popcounts(words)
         self.planes = BitPlanes.from_words(words)
 
     def search(self, queries: UInt64, limit: int, threads: int) -> Matches:

@@ -12,6 +12,9 @@ from graphkin.store.records import UInt64
 MAX_BITS = 16_384
 """Maximum number of bits of a fingerprint."""
 
+MAX_JOINED_WORDS = 1023
+"""Maximum number of 64-bit words of a fingerprint in a join, because the kernels store bit numbers in 16 bits."""
+
 _EXCERPT = 200  # maximum number of characters quoted in an error
 _DIGITS = frozenset("0123456789abcdef")
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.similarity import lanes
-from graphkin.similarity.popcount import popcount
+from graphkin.similarity.popcount import popcount, row_popcounts
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32, Int64, UInt64
 
@@ -52,7 +52,7 @@ class BitPlanes(NamedTuple):
         Args:
             words: (N, W) uint64 packed fingerprints with at most 65,472 bits.
         """
-        popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+        popcounts = row_popcounts(words)
         order = np.argsort(popcounts, kind="stable").astype(np.int32)
         rank = _rank_by_frequency(words)
         lacking = _allocate_aligned(-(-len(words) // TILE), lanes.WORDS * (len(rank) + 1))

@@ -22,6 +22,11 @@ def popcount(typing_context: Any, value: Any) -> Any:  # noqa: ARG001 - numba re
     return types.int64(types.uint64), generate
 
 
+def row_popcounts(words: UInt64) -> Int64:
+    """Return the number of set bits of each packed fingerprint, (N,) int64."""
+    return np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+
+
 @kernel
 def common(words: UInt64, left: int, right: int) -> int:
     """Return the number of bits that are set in both of two rows."""

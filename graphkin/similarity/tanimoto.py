@@ -14,7 +14,7 @@ from graphkin.similarity.join import AppendJoin, Join, Pairs, SelfJoin
 from graphkin.similarity.kind import Advance, Query, Search
 from graphkin.similarity.measures import BitSearch
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
-from graphkin.similarity.popcount import common_pairs, common_with, minimum_common
+from graphkin.similarity.popcount import common_pairs, common_with, minimum_common, row_popcounts
 from graphkin.similarity.stored_index import load_index
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.similarity.window import Similarity
@@ -101,7 +101,7 @@ def pairwise_tanimoto(bits: UInt64) -> Similarity:
     Args:
         bits: (N, W) uint64 packed fingerprints.
     """
-    popcounts = np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
+    popcounts = row_popcounts(bits)
 
     def similarity(a: Int32, b: Int32) -> Float64:
         shared = common_pairs(bits, a, b)

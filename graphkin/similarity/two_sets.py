@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graphkin.similarity.hits import ranks_in_groups
 from graphkin.similarity.join import Pairs, TwoSetJoin
 from graphkin.similarity.nearest import FingerprintIndex
+from graphkin.similarity.popcount import row_popcounts
 from graphkin.store.records import Float64, Int64, UInt64
 
 _ROWS_PER_THREAD = 1 << 14  # rows of the second set that each thread compares before the pairs are sorted
@@ -90,13 +92,12 @@ class TwoSetComparison:
             rows: (n,) int64 rows of the first set.
         """
         other = self._words[rows]
-        shared = np.bitwise_count(block & other).sum(axis=1, dtype=np.int64)
-        union = np.bitwise_count(block | other).sum(axis=1, dtype=np.int64)
+        shared = row_popcounts(block & other)
+        union = row_popcounts(block | other)
         similarities: Float64 = shared / np.maximum(union, 1)
         return similarities
 
 
 def keep_nearest(pairs: Pairs, limit: int) -> Pairs:
     """Return the first `limit` pairs of each `right`, from pairs that are ordered as `BlockResult.pairs`."""
-    rank = np.arange(len(pairs)) - np.searchsorted(pairs.right, pairs.right)
-    return pairs.take(rank < limit)
+    return pairs.take(ranks_in_groups(pairs.right) < limit)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from graphkin.ingest.stages.job import Job
 from graphkin.similarity.columns import fixed_width_array
-from graphkin.similarity.popcount import minimum_common
+from graphkin.similarity.popcount import minimum_common, row_popcounts
 from graphkin.store.records import Int64
 
 
@@ -41,7 +41,7 @@ def spread(starts: Int64, blocks: int, job: Job, number: int) -> dict[str, Any]:
     """
     descriptors = job.kind.descriptors(job.read("described", number), job.recipe)
     words = np.ascontiguousarray(descriptors.words)
-    popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    popcounts = row_popcounts(words)
     order = np.argsort(popcounts, kind="stable")
     ordered = popcounts[order]
     positions = starts[number][ordered] + np.arange(len(order)) - np.searchsorted(ordered, ordered)

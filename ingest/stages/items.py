@@ -15,6 +15,7 @@ from graphkin.ingest.items import ColumnFormat, Properties, assign_item_ids, col
 from graphkin.ingest.source_columns import column_order, source_columns
 from graphkin.ingest.stages.job import Job
 from graphkin.protocol.manifest import ColumnValues, DifferingValues
+from graphkin.similarity.popcount import row_popcounts
 from graphkin.store.identity import BLOCK_SIZE, BlockHasher
 from graphkin.store.lake.parts import add_ids, write_array, write_table
 from graphkin.store.records import Int64
@@ -185,7 +186,7 @@ def render(starts: Int64, properties: Properties, job: Job, number: int) -> dict
     if words.shape[1]:
         parts["fingerprints"] = [write_array(job.export_folder, job.run, "fingerprints", number, words).model_dump()]
     job.write("described", number, described)
-    popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    popcounts = row_popcounts(words)
     return {
         "parts": parts,
         "blocks": [block.hex() for block in hasher.blocks],

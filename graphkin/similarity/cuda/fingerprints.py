@@ -8,6 +8,7 @@ import torch
 
 from graphkin.similarity.cuda.sizes import Sizes
 from graphkin.similarity.planes import BitPlanes
+from graphkin.similarity.popcount import row_popcounts
 from graphkin.similarity.threads import run_in_order
 from graphkin.store.records import Int32, Int64, UInt64
 
@@ -32,7 +33,7 @@ class SortedFingerprints(NamedTuple):
     @classmethod
     def from_words(cls, words: UInt64) -> "SortedFingerprints":
         """Sort packed fingerprints (N, W) uint64."""
-        popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+        popcounts = row_popcounts(words)
         order = np.argsort(popcounts, kind="stable").astype(np.int32)
         return cls._without_empty(words, order, popcounts[order])
 
