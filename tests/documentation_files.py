@@ -1,11 +1,15 @@
 """The small files that documentation pages read, under the names that the pages give them."""
 
 import gzip
+import shutil
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from rdkit import Chem
+
+PI3K_ALPHA = Path(__file__).parents[1] / "docs/assets/pi3k-alpha.csv"
+"""Molecules of a series with measured affinities, which pages about structure and activity read."""
 
 
 def write_molecules(folder: Path, smiles: Sequence[str]) -> None:
@@ -31,3 +35,8 @@ def write_graphs(folder: Path) -> None:
         }.items():
             archive.writestr(f"IMDB-BINARY/IMDB-BINARY_{part}.txt", "\n".join(lines) + "\n")
     (folder / "graphs.jsonl").write_text('{"name": "a", "edges": [[0, 1], [1, 2]]}\n{"name": "b", "edges": [[0, 1]]}\n')
+
+
+def copy_pi3k_alpha(folder: Path) -> None:
+    """Copy pi3k-alpha.csv, which a reader downloads."""
+    shutil.copy(PI3K_ALPHA, folder)

@@ -26,6 +26,7 @@ from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from tests.documentation import ROOT, UPDATE, Reader, blocks_of, masked, same_output
 from tests.documentation_files import (
+    copy_pi3k_alpha,
     write_graphs,
     write_molecules,
 )
@@ -141,6 +142,11 @@ def part_files(reader: Reader, nci_smiles: list[str]) -> None:
 @pytest.fixture
 def chemist_files(reader: Reader, nci_smiles: list[str]) -> None:
     write_molecules(reader.folder, nci_smiles)
+
+
+@pytest.fixture
+def pi3k_alpha(reader: Reader) -> None:
+    copy_pi3k_alpha(reader.folder)
 
 
 @pytest.fixture
