@@ -56,6 +56,7 @@ class Depictor:
         reference: str | None = None,
         mark: Mark = "nothing",
         align: bool = True,
+        is_fragment: bool = False,
     ) -> str:
         """Draw a molecule or a graph as SVG.
 
@@ -69,6 +70,7 @@ class Depictor:
                 that is not enough, nothing is highlighted, and the `desc` of the SVG says so.
             mark: Atoms to highlight: `shared` with the reference, `differences` from it, or `nothing`.
             align: Whether to align the molecule with the reference.
+            is_fragment: Whether the molecule is a fragment whose `*` atoms are attachment points.
 
         Raises:
             Conflict: The kind has no depictions, or a graph has a reference.
@@ -93,16 +95,15 @@ class Depictor:
         try:
             if kind != _MOLECULE:
                 return await self._draw("draw_graph", structure=structure, title=title, **size)
+            molecule = {"smiles": structure, "title": title, "is_fragment": is_fragment, **size}
             if reference is None:
-                return await self._draw("draw_molecule", smiles=structure, title=title, note="", **size)
+                return await self._draw("draw_molecule", note="", **molecule)
             pairs = await self._shared_atoms(structure, reference)
             if pairs is None:
-                return await self._draw(
-                    "draw_molecule", smiles=structure, title=title, note=_COMPARISON_TIMEOUT, **size
-                )
+                return await self._draw("draw_molecule", note=_COMPARISON_TIMEOUT, **molecule)
             note = f"{len(pairs)} atoms shared with {reference}"
             comparison = {"reference": reference if align else None, "pairs": pairs, "mark": mark}
-            return await self._draw("draw_molecule", smiles=structure, title=title, note=note, **comparison, **size)
+            return await self._draw("draw_molecule", note=note, **comparison, **molecule)
         except TaskError as error:
             raise _undrawable(error.detail, structure) from error
         except WorkerLost as error:

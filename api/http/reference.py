@@ -334,6 +334,7 @@ EXAMPLES: dict[str, Any] = {
     "fingerprint": "0400000000000010",
     "first": 0,
     "format": "csv",
+    "fragment": False,
     "generation": _HASH,
     "graph": {"edges": [[0, 1], [1, 2]]},
     "height": 250,

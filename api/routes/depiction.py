@@ -46,9 +46,15 @@ async def depiction(
 async def structure_depiction(
     request: Request, context: SvgContext, query: Annotated[StructureDepictionQuery, Query()]
 ) -> Response:
-    """A depiction of any structure as SVG, standardized as in the collection. It can be compared as an item can."""
+    """A depiction of any structure as SVG, standardized as in the collection. It can be compared as an item can.
+
+    `fragment` draws a part of a molecule as it is written. Each `*` atom is drawn as a cut bond, with its atom map
+    number if there are several.
+    """
     smiles = await _canonical(context, StructureFields(smiles=query.smiles, inchi=query.inchi))
-    return await _draw(request, context, query, smiles, smiles)
+    if query.fragment and query.smiles is not None:
+        smiles = query.smiles
+    return await _draw(request, context, query, smiles, smiles, is_fragment=query.fragment)
 
 
 async def _draw(
@@ -57,6 +63,8 @@ async def _draw(
     query: DepictionQuery | StructureDepictionQuery,
     structure: str,
     title: str,
+    *,
+    is_fragment: bool = False,
 ) -> Response:
     manifest = context.generation.manifest
     reference: str | None = None
@@ -73,6 +81,7 @@ async def _draw(
         reference=reference,
         mark=query.mark,
         align=query.turned,
+        is_fragment=is_fragment,
     )
     return context.respond(svg.encode("latin-1"))
 

@@ -14,6 +14,7 @@ from graphkin.similarity.molecules.mcs import common_atoms
 _END_OF_HEADER = "<!-- END OF HEADER -->"
 _HIGHLIGHT = (0.6, 0.83, 0.93)
 _MIN_ALIGNED = 2  # minimum number of shared atoms for an alignment
+_FRAGMENT_BONDS = 4  # bonds of a fragment that fit into the smaller side of the SVG, so that Cl is not drawn huge
 # RDKit draws fluorine and sulfur too light for a white background.
 _PALETTE = {9: (0.0, 0.5, 0.5), 16: (0.55, 0.45, 0.0)}
 
@@ -41,7 +42,8 @@ def draw_molecule(
         reference: Molecule (SMILES) to align with, as its own depiction shows it; None for no alignment.
         pairs: Shared atoms, each as its index in the molecule and its index in the reference.
         mark: Atoms to highlight: `shared` with the reference, `differences` from it, or `nothing`.
-        is_fragment: Whether the molecule is a fragment whose `*` atoms are attachment points.
+        is_fragment: Whether the molecule is a fragment whose `*` atoms are attachment points. They are drawn as cut
+            bonds, with their atom map numbers if there are several.
     """
     molecule = _parse(smiles)
     if reference is not None and len(pairs) >= _MIN_ALIGNED:
@@ -50,11 +52,23 @@ def draw_molecule(
     canvas = rdMolDraw2D.MolDraw2DSVG(width, height)
     canvas.drawOptions().setHighlightColour(_HIGHLIGHT)
     canvas.drawOptions().updateAtomPalette(_PALETTE)
-    canvas.drawOptions().dummiesAreAttachments = is_fragment  # type: ignore[assignment]  # The stub is wrong: it is a bool.
+    if is_fragment:
+        _number_attachment_points(molecule)
+        canvas.drawOptions().dummiesAreAttachments = True  # type: ignore[assignment]  # The stub is wrong: it is a bool.
+        canvas.drawOptions().fixedBondLength = min(width, height) / _FRAGMENT_BONDS
     rdMolDraw2D.PrepareAndDrawMolecule(canvas, molecule, highlightAtoms=atoms, highlightBonds=bonds)
     canvas.FinishDrawing()
     header, _, drawing = canvas.GetDrawingText().partition(_END_OF_HEADER)
     return f"{header}<title>{_escape(title)}</title>\n<desc>{_escape(note)}</desc>{drawing}"
+
+
+def _number_attachment_points(molecule: Chem.Mol) -> None:
+    """Turn the atom map numbers of attachment points into notes, and drop the number of a single point."""
+    points = [atom for atom in molecule.GetAtoms() if atom.GetAtomicNum() == 0 and atom.GetAtomMapNum()]
+    for point in points:
+        if len(points) > 1:
+            point.SetProp("atomNote", str(point.GetAtomMapNum()))
+        point.SetAtomMapNum(0)
 
 
 def _highlights(molecule: Chem.Mol, shared: set[int], mark: Mark) -> tuple[list[int], list[int]]:

@@ -519,6 +519,14 @@ class StructureQuery(GenerationQuery):
 class StructureDepictionQuery(ComparisonFields, StructureQuery, DrawingQuery):
     """A structure, the size of its depiction and the structure to compare it with."""
 
+    fragment: Annotated[
+        bool,
+        Field(
+            description="Whether `smiles` is a fragment whose `*` atoms are attachment points, such as `[*:1]Cl`. It "
+            "is drawn as it is written, without standardization."
+        ),
+    ] = False
+
 
 class PolicyFields(Frozen):
     """The parameters of `graphkin.protocol.policy.Policy`."""

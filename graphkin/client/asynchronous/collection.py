@@ -728,6 +728,7 @@ class AsyncCollection:
         highlight_smiles: str | None = None,
         mark: Mark = "shared",
         turned: bool = True,
+        fragment: bool = False,
     ) -> bytes:
         """Return a depiction of a structure, after the collection's standardization.
 
@@ -742,6 +743,7 @@ class AsyncCollection:
             highlight_smiles: SMILES of the molecule to compare with, instead of `highlight`.
             mark: Atoms to highlight, as in `depiction`.
             turned: Whether to align the depiction with that of the other molecule.
+            fragment: Whether `smiles` is a fragment whose `*` atoms are attachment points. It is drawn as written.
 
         Returns:
             An SVG document.
@@ -749,7 +751,7 @@ class AsyncCollection:
         Raises:
             InvalidInput: The structure cannot be read.
         """
-        query = {"smiles": smiles, "inchi": inchi, "width": width, "height": height}
+        query = {"smiles": smiles, "inchi": inchi, "width": width, "height": height, "fragment": fragment}
         comparison = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
         return await self._reader.get_content("structure.svg", {**query, **comparison}, _SVG)
 

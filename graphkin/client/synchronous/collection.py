@@ -726,6 +726,7 @@ class Collection:
         highlight_smiles: str | None = None,
         mark: Mark = "shared",
         turned: bool = True,
+        fragment: bool = False,
     ) -> bytes:
         """Return a depiction of a structure, after the collection's standardization.
 
@@ -740,6 +741,7 @@ class Collection:
             highlight_smiles: SMILES of the molecule to compare with, instead of `highlight`.
             mark: Atoms to highlight, as in `depiction`.
             turned: Whether to align the depiction with that of the other molecule.
+            fragment: Whether `smiles` is a fragment whose `*` atoms are attachment points. It is drawn as written.
 
         Returns:
             An SVG document.
@@ -747,7 +749,7 @@ class Collection:
         Raises:
             InvalidInput: The structure cannot be read.
         """
-        query = {"smiles": smiles, "inchi": inchi, "width": width, "height": height}
+        query = {"smiles": smiles, "inchi": inchi, "width": width, "height": height, "fragment": fragment}
         comparison = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
         return self._reader.get_content("structure.svg", {**query, **comparison}, _SVG)
 

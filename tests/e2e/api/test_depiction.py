@@ -10,6 +10,7 @@ from rdkit import Chem
 URL = "/v1/collections/nci/items"
 SVG = "{http://www.w3.org/2000/svg}"
 HIGHLIGHT = "fill:#99D3ED"
+CUT_BOND = "#7F7F7F"  # Color of the wavy line that RDKit draws across an attachment point.
 
 
 def parse_svg(reply: httpx.Response) -> ElementTree.Element:
@@ -62,6 +63,23 @@ def test_orientation_and_highlight_are_independent(client: httpx.Client) -> None
     assert paths(highlight=near["id"], mark="nothing") != paths()
     highlighted = client.get(url, params={"highlight": near["id"], "mark": "shared", "turned": False}).text
     assert highlighted.count(HIGHLIGHT) > plain.count(HIGHLIGHT) == 0
+
+
+@pytest.mark.parametrize(("fragment", "cut_bonds", "numbers"), [("[*:1]Cl", 1, 0), ("[*:1]c1ccc([*:2])cc1", 2, 2)])
+def test_fragment_is_drawn_as_written_with_cut_bonds(
+    client: httpx.Client, fragment: str, cut_bonds: int, numbers: int
+) -> None:
+    query = {"smiles": fragment, "fragment": True, "width": 130, "height": 90}
+    svg = parse_svg(client.get("/v1/collections/nci/structure.svg", params=query))
+    assert svg.findtext(f"{SVG}title") == fragment
+    paths = list(svg.iter(f"{SVG}path"))
+    assert sum(f"stroke:{CUT_BOND}" in path.get("style", "") for path in paths) == cut_bonds
+    assert sum(path.get("class") == "note" for path in paths) == numbers
+    as_molecule = parse_svg(client.get("/v1/collections/nci/structure.svg", params={**query, "fragment": False}))
+    assert as_molecule.findtext(f"{SVG}title") == Chem.CanonSmiles(fragment) != fragment
+    assert CUT_BOND not in ElementTree.tostring(as_molecule, encoding="unicode")
+    unreadable = client.get("/v1/collections/nci/structure.svg", params={**query, "smiles": "[*:1]Xx"})
+    assert unreadable.status_code == 422
 
 
 RINGS = "C1CC2CCC3C4CCC5CC6CCCC7CC8CCCC9CC%10CCCCC%10CC9C8CC7CC6CC5C4CCC3C2C1"

@@ -591,6 +591,9 @@ export interface paths {
         /**
          * Draw a structure
          * @description A depiction of any structure as SVG, standardized as in the collection. It can be compared as an item can.
+         *
+         *     `fragment` draws a part of a molecule as it is written. Each `*` atom is drawn as a cut bond, with its atom map
+         *     number if there are several.
          */
         get: operations["structure_depiction"];
         put?: never;
@@ -7683,6 +7686,11 @@ export interface operations {
                  * @example true
                  */
                 turned?: boolean;
+                /**
+                 * @description Whether `smiles` is a fragment whose `*` atoms are attachment points, such as `[*:1]Cl`. It is drawn as it is written, without standardization.
+                 * @example false
+                 */
+                fragment?: boolean;
             };
             header?: never;
             path: {
