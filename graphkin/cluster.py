@@ -13,6 +13,7 @@ from graphkin.collection.clusters.butina import clusters_from_pairs
 from graphkin.library.estimators import read_samples
 from graphkin.library.pairs import require_threshold, thread_count
 from graphkin.protocol.errors import require, require_extra
+from graphkin.protocol.values import BUTINA_THRESHOLD
 from graphkin.similarity.components import FingerprintComponents
 from graphkin.similarity.join import SelfJoin
 from graphkin.store.records import Int32, UInt64
@@ -60,7 +61,8 @@ class Butina(_Clustering):
     bytes for each, not with the square of the number of molecules.
 
     Args:
-        threshold: Smallest similarity of neighbors, above 0 and at most 1. RDKit's distThresh is 1 - threshold.
+        threshold: Smallest similarity of neighbors, above 0 and at most 1. RDKit's distThresh is 1 - threshold. The
+            default is 0.55.
         smiles: Name of the column with SMILES, if X is a data frame. The default is "smiles".
         threads: Number of threads, which does not change the result. The default is the number of cores.
 
@@ -75,6 +77,11 @@ class Butina(_Clustering):
         labels = Butina(threshold=0.5).fit_predict(["CCO", "CCCO", "CCCCO", "c1ccccc1"])
         ```
     """
+
+    def __init__(
+        self, threshold: float = BUTINA_THRESHOLD, *, smiles: str | None = None, threads: int | None = None
+    ) -> None:
+        super().__init__(threshold, smiles=smiles, threads=threads)
 
     def _cluster(self, words: UInt64) -> None:
         pairs = SelfJoin(words, self.threshold).pairs(0, thread_count(self.threads))

@@ -55,13 +55,15 @@ async def item_cluster(context: JsonContext, id: ItemId, query: Annotated[ItemCl
 def _page(context: RequestContext, query: ClustersQuery) -> Response:
     clustering, begin = context.collection.clusters(query), context.position
     partition = clustering.clusters
+    counts = partition.counts
     end = min(begin + query.limit, len(partition.centre))
     return context.json(
         {
             **_method(context, clustering),
             "clusters": _summaries(context, query, partition, begin, end),
-            "total": len(partition.centre),
-            "singletons": int((partition.sizes == 1).sum()),
+            "total": counts.clusters,
+            "singletons": counts.singletons,
+            "singleton_share": counts.singleton_share,
             "sizes": _histogram(partition.sizes),
             "next_cursor": context.cursor_at(end) if end < len(partition.centre) else None,
         },

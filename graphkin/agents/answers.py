@@ -57,7 +57,7 @@ class Rows(Answer):
     """A table."""
 
     rows: Annotated[list[dict[str, Any]], Field(description="Rows of the table. A value is null if it is missing.")]
-    notes: Annotated[list[str], Field(description="Parts of the result that are missing here, and how to get them.")]
+    notes: Annotated[list[str], Field(description="Totals, and missing parts with how to get them.")]
 
 
 def rows_answer(collection: Collection, table: Table, limit: int, notes: Sequence[str | None] = ()) -> Rows:

@@ -11,7 +11,7 @@ from pydantic import Field
 from graphkin.agents.answers import MAX_ROWS, CollectionList, CollectionSummary, Information, Rows, rows_answer
 from graphkin.library import Collection, Table
 from graphkin.library.collections import Collections
-from graphkin.protocol.values import By, ClusterMethod, Picking
+from graphkin.protocol.values import BUTINA_THRESHOLD, By, ClusterMethod, Picking
 from graphkin.similarity.hits import ranks_in_groups
 
 _MAX_OPEN = 8  # number of generations that stay open
@@ -46,7 +46,7 @@ Method = Annotated[
     ),
 ]
 Threshold = Annotated[
-    float | None, Field(description="Similarity threshold. Default of butina: 0.7; scaffold has none.")
+    float | None, Field(description=f"Similarity threshold. Default of butina: {BUTINA_THRESHOLD}; scaffold has none.")
 ]
 Limit = Annotated[int, Field(ge=1, le=MAX_ROWS, description="Maximum number of rows.")]
 
@@ -234,7 +234,7 @@ class Tools:
         """
         opened = self._open(collection, generation)
         clusters = opened.clusters(method=method, threshold=threshold, property=property, limit=limit + 1)
-        return rows_answer(opened, clusters, limit, [_linkage_note(opened, method)])
+        return rows_answer(opened, clusters, limit, [clusters.note, _linkage_note(opened, method)])
 
     def cluster(
         self,

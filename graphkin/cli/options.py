@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from graphkin.cli.help import option
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.values import MAX_SEED, ClusterMethod, Duplicates, Pad, PolicyName, Rank
+from graphkin.protocol.values import BUTINA_THRESHOLD, MAX_SEED, ClusterMethod, Duplicates, Pad, PolicyName, Rank
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -208,7 +208,7 @@ _threshold = option(
     type=float,
     panel="Clustering",
     help="Smallest similarity of neighbors in butina and single. For single, at least the stored threshold. "
-    "[default: 0.7; single: the smallest at which the largest cluster has a tenth of the items]",
+    f"[default: {BUTINA_THRESHOLD}; single: the smallest at which the largest cluster has a tenth of the items]",
 )
 
 

@@ -38,16 +38,17 @@ class Analyses(CollectionBase):
             method: `butina` is Taylor-Butina clustering at a threshold. `scaffold` groups molecules by their
                 Bemis-Murcko scaffold. `single` is single linkage in the stored similarity graph.
             threshold: Similarity threshold. `butina` puts items with at least this similarity to a center in one
-                cluster, 0.7 by default. `single` joins the items of edges with at least this similarity; the default is
-                the smallest threshold at which the largest cluster holds at most a tenth of all items, or 10 items.
-                `scaffold` has no threshold.
+                cluster; the default is 0.55. `single` joins the items of edges with at least this similarity; the
+                default is the smallest threshold at which the largest cluster holds at most a tenth of all items, or 10
+                items. `scaffold` has no threshold.
             property: A numeric property to summarize for each cluster.
             limit: Maximum number of clusters. The default is all.
 
         Returns:
             One row per cluster: cluster int32, its number, from 1; size int32; centre int32, the id of the item that
             represents the cluster; smiles or structure, and names, of this item. With `property`, also min, max and
-            mean float64, and values int64, the number of members that have a value.
+            mean float64, and values int64, the number of members that have a value. `note` says how many clusters
+            there are in all, and which share of the items is alone in a cluster.
 
         Raises:
             InvalidInput: If an argument is out of range, or there is no such numeric property.
@@ -55,21 +56,21 @@ class Analyses(CollectionBase):
 
         Example:
             ```python
-            clusters = mine.clusters(method="butina", threshold=0.7, property="molwt")
-            largest = mine.cluster(1, threshold=0.7)
+            clusters = mine.clusters(method="butina", threshold=0.55, property="molwt")
+            print(clusters.note)
+            largest = mine.cluster(1, threshold=0.55)
             ```
         """
         require_limit(limit, "clusters")
         fields = {"method": method, "threshold": threshold, "property": property}
         with translate_validation_errors():
             request = ClusteredFields.model_validate(fields)
-        clusters = self._clusters(request, limit)
+        clusters, counts = self._clusters(request, limit)
         centers = self._rows(clusters["centre"].to_numpy())
         described = {name: centers[name] for name in (self.manifest.structure, "names")}
         columns = {name: clusters[name] for name in clusters.column_names}
-        return Table(
-            pa.table({**{name: columns.pop(name) for name in ("cluster", "size", "centre")}, **described, **columns})
-        )
+        first = {name: columns.pop(name) for name in ("cluster", "size", "centre")}
+        return Table(pa.table({**first, **described, **columns}), note=counts.text)
 
     def cluster(
         self, number: int, *, method: ClusterMethod = "butina", threshold: float | None = None, limit: int | None = None

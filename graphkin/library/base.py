@@ -15,6 +15,7 @@ import pyarrow as pa
 from graphkin.collection.batches import add_item_columns
 from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.mcs import CommonSubstructure
+from graphkin.collection.clusters.partition import ClusterCounts
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
 from graphkin.ingest.info import CollectionInfo
@@ -107,8 +108,8 @@ class CollectionBase(Closeable):
         """
 
     @abstractmethod
-    def _clusters(self, request: ClusteredFields, limit: int | None) -> pa.Table:
-        """Return the columns of `clusters`, without those of the items that represent the clusters."""
+    def _clusters(self, request: ClusteredFields, limit: int | None) -> tuple[pa.Table, ClusterCounts]:
+        """Return the columns of `clusters`, without those of the central items, and the numbers of all clusters."""
 
     @abstractmethod
     def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32:

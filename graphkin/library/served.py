@@ -13,6 +13,7 @@ from graphkin.client import Graphkin
 from graphkin.client.address import without_credentials
 from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.mcs import CommonSubstructure
+from graphkin.collection.clusters.partition import ClusterCounts
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.selection import Selection
 from graphkin.collection.structures import require_one_identifier, require_single_id
@@ -132,8 +133,9 @@ class ServedCollection(Collection):
         ids, similarity = hits.flatten().flatten()
         return rows["error"].combine_chunks(), Matches(query, ids.to_numpy(), similarity.to_numpy())
 
-    def _clusters(self, request: ClusteredFields, limit: int | None) -> pa.Table:
-        clusters = self._collection.clusters(**request.model_dump(), limit=limit).clusters
+    def _clusters(self, request: ClusteredFields, limit: int | None) -> tuple[pa.Table, ClusterCounts]:
+        page = self._collection.clusters(**request.model_dump(), limit=limit)
+        clusters = page.clusters
         columns: dict[str, pa.Array] = {
             name: pa.array([getattr(cluster, field) for cluster in clusters], pa.int32())
             for name, field in (("cluster", "id"), ("size", "size"), ("centre", "centre"))
@@ -143,7 +145,7 @@ class ServedCollection(Collection):
             for name in ("min", "max", "mean", "values"):
                 type = pa.int64() if name == "values" else pa.float64()
                 columns[name] = pa.array([values.get(name) for values in ranges], type)
-        return pa.table(columns)
+        return pa.table(columns), ClusterCounts(page.total, page.singletons, self.size)
 
     def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32:
         fields = request.model_dump(exclude={"property"})

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.mcs import CommonSubstructure
+from graphkin.collection.clusters.partition import ClusterCounts
 from graphkin.collection.exporting import export
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.picking import DiverseSubset
@@ -227,7 +228,7 @@ class StoredCollection(Collection):
         results = self._open.search_batch(request)
         return pa.array(results.errors, pa.string()), results.hits
 
-    def _clusters(self, request: ClusteredFields, limit: int | None) -> pa.Table:
+    def _clusters(self, request: ClusteredFields, limit: int | None) -> tuple[pa.Table, ClusterCounts]:
         clusters = self._open.clusters(request).clusters
         last = len(clusters.centre) if limit is None else min(limit, len(clusters.centre))
         columns = {
@@ -238,7 +239,8 @@ class StoredCollection(Collection):
         ranges = {}
         if request.property is not None:
             ranges = clusters.ranges(numeric_property(self._open.generation, request.property), 0, last)._asdict()
-        return pa.table({name: pa.array(column, from_pandas=True) for name, column in {**columns, **ranges}.items()})
+        arrays = {name: pa.array(column, from_pandas=True) for name, column in {**columns, **ranges}.items()}
+        return pa.table(arrays), clusters.counts
 
     def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32:
         return self._open.clusters(request).clusters.members(number - 1)[:limit]

@@ -31,6 +31,8 @@ class Table:
 
     Attributes:
         arrow: The same table as a `pyarrow.Table`.
+        note: Facts about the result as a whole, such as the share of singletons of a clustering, or None. Parts of the
+            table have no note.
 
     Example:
         ```python
@@ -41,8 +43,9 @@ class Table:
         ```
     """
 
-    def __init__(self, arrow: pa.Table) -> None:
+    def __init__(self, arrow: pa.Table, note: str | None = None) -> None:
         self.arrow = arrow
+        self.note = note
 
     def __len__(self) -> int:
         return int(self.arrow.num_rows)
@@ -179,7 +182,8 @@ class Table:
         return self.arrow.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self):,} rows: {', '.join(self.columns)})"
+        note = f"; {self.note}" if self.note else ""
+        return f"{type(self).__name__}({len(self):,} rows: {', '.join(self.columns)}{note})"
 
     def _repr_html_(self) -> str:
         """Return the first rows as HTML, for notebooks. It needs no other files, and all text in it is escaped."""
@@ -188,7 +192,9 @@ class Table:
         head = "".join(f"<th>{escape(name)}</th>" for name in [*("" for _ in structures), *self.columns])
         rows = "".join(f"<tr>{''.join(cells)}</tr>" for cells in self._cells(structures))
         excerpt = f"the first {_MAX_ROWS} of " if len(self) > _MAX_ROWS else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{excerpt}{len(self):,} rows</p>"
+        note = f"; {escape(self.note)}" if self.note else ""
+        caption = f"<p>{excerpt}{len(self):,} rows{note}</p>"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{caption}"
 
     def _cells(self, structures: list[str]) -> Iterator[list[str]]:
         for row in self.arrow.slice(0, _MAX_ROWS).to_pylist():

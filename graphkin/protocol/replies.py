@@ -474,14 +474,15 @@ class ClustersPage(FromClustering):
     """A page of clusters, largest first.
 
     `items` are the centers of the clusters of this page, by id. `total` is the number of all clusters, and
-    `singletons` is the number of clusters of one item. `sizes` is a histogram of cluster sizes with the bins 1, 2
-    to 3, 4 to 7 and so on.
+    `singletons` is the number of clusters of one item. `singleton_share` is the share of all items in these clusters.
+    `sizes` is a histogram of cluster sizes with the bins 1, 2 to 3, 4 to 7 and so on.
     """
 
     clusters: list[Cluster]
     items: list[Item]
     total: int
     singletons: int
+    singleton_share: float
     sizes: Histogram
     next_cursor: NextCursor
 

@@ -13,6 +13,7 @@ from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Bias, Chance, Length, Policy, Positives, Walks
 from graphkin.protocol.values import (
+    BUTINA_THRESHOLD,
     MAX_ANCHORS,
     MAX_BATCHES,
     MAX_COLUMNS,
@@ -358,8 +359,9 @@ class ClusteringFields(Frozen):
         StoredSimilarity | None,
         Field(
             description="Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and "
-            "the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has "
-            "at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold."
+            f"the default is {BUTINA_THRESHOLD}. For `single` the default is the smallest threshold at which the "
+            "largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts "
+            "no threshold."
         ),
     ] = None
 

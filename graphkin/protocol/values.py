@@ -55,6 +55,9 @@ MAX_FIELD = 16 * 2**10
 MAX_PAGE = 1000
 """Maximum number of entries of a page, such as items or neighbors, and of hits of a search."""
 
+BUTINA_THRESHOLD = 0.55
+"""Default threshold of Taylor-Butina clustering."""
+
 CLIFF_SIMILARITY = 0.7
 """Default lowest similarity of activity cliffs, unless the stored threshold is larger."""
 

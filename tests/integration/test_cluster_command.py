@@ -24,8 +24,13 @@ def clusters(
         place = ("--store", tmp_path / "store", "--collection", "c")
         outcome = graphkin("cluster", *place, *options, "--workers", 2, "--output", tmp_path / "clusters.csv")
         assert outcome.code == 0, outcome.err
-        assert "clusters of" in outcome.err
-        return pd.read_csv(tmp_path / "clusters.csv")
+        rows = pd.read_csv(tmp_path / "clusters.csv")
+        sizes = rows["cluster"].value_counts()
+        alone = int((sizes == 1).sum())
+        share = f"{alone:,} are singletons, {alone / len(rows):.1%} of the items"
+        counts = f"{len(sizes):,} clusters of {len(rows):,} items"
+        assert f"{counts}; {share}; the largest has {sizes.max():,}" in outcome.err
+        return rows
 
     return run_cluster
 

@@ -60,11 +60,10 @@ def cluster(
         structure = reader.manifest.structure
         with atomic_file(output) as file:
             file.writelines(csv_lines(_tables(reader, clusters, ["id", structure, "names"]), plain=(structure,)))
-    sizes = clusters.sizes
-    largest, singletons = int(sizes[0]), int((sizes == 1).sum())
-    text = f"{len(sizes):,} clusters of {reader.size:,} items, the largest of {largest:,}; {singletons:,} of one"
-    counts = {"items": reader.size, "clusters": len(sizes), "largest": largest, "singletons": singletons}
-    report_file(output, as_json, text, generation=reader.id, **counts)
+    counts, largest = clusters.counts, int(clusters.sizes[0])
+    text = f"{counts.text}; the largest has {largest:,}"
+    share = counts.singleton_share
+    report_file(output, as_json, text, generation=reader.id, **counts._asdict(), largest=largest, singleton_share=share)
 
 
 def _tables(reader: "Generation", clusters: "Clusters", columns: list[str]) -> "Iterator[pa.Table]":

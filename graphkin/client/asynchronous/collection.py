@@ -558,14 +558,14 @@ class AsyncCollection:
         Args:
             method: "butina" clusters by Taylor and Butina's algorithm at a threshold. "scaffold" groups molecules by
                 Bemis-Murcko scaffold. "single" is single linkage in the stored similarity graph.
-            threshold: Similarity threshold. The default is 0.7 for "butina". For "single" it is the smallest threshold
+            threshold: Similarity threshold. The default is 0.55 for "butina". For "single" it is the smallest threshold
                 at which the largest cluster holds at most a tenth of all items, or at most 10 items if that is more.
             property: A numeric property whose range is returned for each cluster.
             limit: Maximum number of clusters; default: all.
 
         Returns:
-            A page with the `clusters`, each with its size and center, the center `items`, `total`, and the number of
-            `singletons`.
+            A page with the `clusters`, each with its size and center, the center `items`, `total`, the number of
+            `singletons` and `singleton_share`, the share of the items in them.
 
         Raises:
             InvalidInput: An argument is invalid.

@@ -9,14 +9,13 @@ from graphkin.collection.clusters.linkage import LinkageThreshold, bounding_thre
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.clusters.scaffolds import scaffold_clusters
 from graphkin.protocol.errors import Conflict, require
-from graphkin.protocol.values import ClusterMethod
+from graphkin.protocol.values import BUTINA_THRESHOLD, ClusterMethod
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.stored_index import load_or_compute_index
 from graphkin.store.base import Generation, require_stored_threshold
 
 _LARGEST_SHARE = 0.1  # share of all items in the largest cluster at the default threshold of single linkage, at most
 _LARGEST_SIZE = 10  # items that this cluster may have in any collection
-_BUTINA_THRESHOLD = 0.7
 
 
 def resolve_threshold(
@@ -24,8 +23,8 @@ def resolve_threshold(
 ) -> tuple[float | None, int | None]:
     """Validate the threshold of a clustering method, or return the default.
 
-    Scaffolds have no threshold. The default of butina is 0.7. The default of single linkage is the lowest threshold at
-    which the largest cluster has at most a tenth of all items, or at most 10 items if that is more.
+    Scaffolds have no threshold. The default of butina is `BUTINA_THRESHOLD`. The default of single linkage is the
+    lowest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more.
 
     Returns:
         The threshold, and the size of the largest cluster at the stored threshold. This size is the reason for the
@@ -49,13 +48,13 @@ def resolve_threshold(
             require_stored_threshold(generation, threshold)
             return _default_linkage(generation) if threshold is None else (threshold, None)
         case _:
-            resolved = _BUTINA_THRESHOLD if threshold is None else threshold
+            resolved = BUTINA_THRESHOLD if threshold is None else threshold
             require(
                 0 < resolved <= 1,
                 "threshold",
                 resolved,
                 "a similarity above 0 and at most 1",
-                hint=f"choose a threshold such as {_BUTINA_THRESHOLD:g}",
+                hint=f"choose a threshold such as {BUTINA_THRESHOLD:g}",
             )
             return resolved, None
 

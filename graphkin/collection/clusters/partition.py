@@ -25,6 +25,33 @@ class Ranges(NamedTuple):
     values: Int64
 
 
+class ClusterCounts(NamedTuple):
+    """Numbers of clusters.
+
+    Attributes:
+        clusters: The number of clusters.
+        singletons: The number of clusters of one item.
+        items: The number of items in all clusters.
+    """
+
+    clusters: int
+    singletons: int
+    items: int
+
+    @property
+    def singleton_share(self) -> float:
+        """The share of the items that are alone in their cluster, from 0 to 1."""
+        return self.singletons / self.items
+
+    @property
+    def text(self) -> str:
+        """The numbers as a sentence without a period."""
+        return (
+            f"{self.clusters:,} clusters of {self.items:,} items; "
+            f"{self.singletons:,} are singletons, {self.singleton_share:.1%} of the items"
+        )
+
+
 class Clusters(NamedTuple):
     """A partition of N items into C clusters, largest first.
 
@@ -70,6 +97,11 @@ class Clusters(NamedTuple):
     def sizes(self) -> Int64:
         """The size of each cluster, (C,), descending."""
         return np.diff(self.starts)
+
+    @property
+    def counts(self) -> ClusterCounts:
+        """The numbers of clusters, singletons and items."""
+        return ClusterCounts(len(self.centre), int((self.sizes == 1).sum()), len(self.label))
 
     def members(self, cluster: int) -> Int32:
         """Return the members of a cluster: its center, then the other members by id. The first cluster is number 0.

@@ -65,6 +65,7 @@ def all_members(client: httpx.Client, **query: Any) -> list[list[int]]:
     sizes = [len(each) for each in members]
     assert sizes == sorted(sizes, reverse=True)
     assert page["singletons"] == sizes.count(1)
+    assert page["singleton_share"] == pytest.approx(sizes.count(1) / sum(sizes))
     edges, counts = page["sizes"]["edges"], page["sizes"]["counts"]
     assert edges == [2**power for power in range(len(counts) + 1)]
     assert np.histogram(sizes, edges)[0].tolist() == counts

@@ -426,7 +426,15 @@ def test_clusters_equal_rdkit(collection: Collection, vectors: list[Any], frame:
         activity = frame["activity"][members["id"]]
         assert (row.min, row.max, row.values) == (activity.min(), activity.max(), len(members))
         assert row.mean == pytest.approx(activity.mean())
-    assert collection.clusters(threshold=0.35, limit=2)["size"].to_pylist() == result["size"].head(2).tolist()
+    first = collection.clusters(threshold=0.35, limit=2)
+    assert first["size"].to_pylist() == result["size"].head(2).tolist()
+    alone = int((result["size"] == 1).sum())
+    assert first.note is not None
+    assert first.note.startswith(f"{len(result):,} clusters of {MOLECULES:,} items; {alone:,} are singletons, ")
+    assert first.note.endswith(f"{alone / MOLECULES:.1%} of the items")
+    assert first.note in repr(first)
+    assert first.note in first._repr_html_()
+    assert collection.labels().tolist() == collection.labels("butina", 0.55).tolist()
     scaffolds = frame["smiles"].map(MurckoScaffold.MurckoScaffoldSmiles).value_counts()
     assert collection.clusters(method="scaffold")["size"].to_pylist() == scaffolds.tolist()
     ringed = scaffolds.index.get_loc(next(each for each in scaffolds.index if each)) + 1

@@ -974,8 +974,8 @@ export interface components {
          * @description A page of clusters, largest first.
          *
          *     `items` are the centers of the clusters of this page, by id. `total` is the number of all clusters, and
-         *     `singletons` is the number of clusters of one item. `sizes` is a histogram of cluster sizes with the bins 1, 2
-         *     to 3, 4 to 7 and so on.
+         *     `singletons` is the number of clusters of one item. `singleton_share` is the share of all items in these clusters.
+         *     `sizes` is a histogram of cluster sizes with the bins 1, 2 to 3, 4 to 7 and so on.
          */
         ClustersPage: {
             /**
@@ -1021,6 +1021,12 @@ export interface components {
              * @example 61
              */
             singletons: number;
+            /**
+             * Singleton Share
+             * @description Share of the items that are alone in their cluster, from 0 to 1.
+             * @example 0.0305
+             */
+            singleton_share: number;
             /** @description Histogram of cluster sizes, in bins of 1, 2 to 3, 4 to 7 and so on. */
             sizes: components["schemas"]["Histogram"];
             /**
@@ -2875,7 +2881,7 @@ export interface components {
             method?: "butina" | "scaffold" | "single";
             /**
              * Threshold
-             * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+             * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.55. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
              * @default null
              * @example 0.6
              */
@@ -6270,7 +6276,7 @@ export interface operations {
                 /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
                 /**
-                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.55. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
                  * @example 0.6
                  */
                 threshold?: number | null;
@@ -6420,7 +6426,7 @@ export interface operations {
                 /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
                 /**
-                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.55. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
                  * @example 0.6
                  */
                 threshold?: number | null;
@@ -6567,7 +6573,7 @@ export interface operations {
                 /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
                 /**
-                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.55. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
                  * @example 0.6
                  */
                 threshold?: number | null;
@@ -6709,7 +6715,7 @@ export interface operations {
                 /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
                 /**
-                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.55. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
                  * @example 0.6
                  */
                 threshold?: number | null;
@@ -6856,7 +6862,7 @@ export interface operations {
                 /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
                 method?: "butina" | "scaffold" | "single";
                 /**
-                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.7. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.55. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
                  * @example 0.6
                  */
                 threshold?: number | null;
