@@ -211,6 +211,8 @@ def test_cluster_is_opened_from_the_list(page: Page, api: httpx.Client, look: Lo
     page.get_by_role("combobox", name="Method", exact=True).select_option("scaffold")
     page.get_by_role("combobox", name="Show the range of", exact=True).select_option("molwt")
     page.get_by_text(f"{scaffolds['total']:,} clusters, the largest first.").wait_for()
+    share = f"{100 * scaffolds['singleton_share']:.1f} % of all items"
+    page.get_by_text(f"{scaffolds['singletons']:,} of them contain a single item: {share}.").wait_for()
     listed_clusters = page.get_by_role("region", name="Clusters").get_by_role("listitem")
     expect(listed_clusters.first).to_contain_text(f"{largest['size']} items")
     least, most = largest["range"]["min"], largest["range"]["max"]
