@@ -11,6 +11,7 @@ from graphkin.api.depictor import Depictor
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.patterns import PatternMatches
+from graphkin.api.generations.scaffold_trees import ScaffoldTrees
 from graphkin.api.work.classes import in_work_class
 from graphkin.api.work.structures import StructureReader
 from graphkin.collection.batches import StructureText, Unreadable
@@ -18,6 +19,7 @@ from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.layout import Layout
 from graphkin.collection.ports import Ports
+from graphkin.collection.sar.scaffolds import ScaffoldTree
 from graphkin.collection.selection import Selector
 from graphkin.collection.structures import pattern_arguments
 from graphkin.collection.substructure_matches import SubstructureMatches
@@ -44,12 +46,14 @@ class PortFactory:
         structures: StructureReader,
         patterns: PatternMatches,
         clusterings: Clusterings,
+        scaffold_trees: ScaffoldTrees,
         layouts: Layouts,
         depictor: Depictor,
     ) -> None:
         self._structures = structures
         self._patterns = patterns
         self._clusterings = clusterings
+        self._scaffold_trees = scaffold_trees
         self._layouts = layouts
         self._depictor = depictor
 
@@ -64,7 +68,7 @@ class PortFactory:
         return Ports(
             _StructurePort(self._structures, generation),
             _SubstructurePort(self._patterns, generation, selector),
-            _BuilderPort(self._clusterings, self._layouts, self._depictor, generation),
+            _BuilderPort(self._clusterings, self._scaffold_trees, self._layouts, self._depictor, generation),
             sampler,
             _MAX_THREADS,
             _cancellable,
@@ -85,6 +89,9 @@ class _StructurePort:
     def read_each(self, structures: Iterable[StructureText | Unreadable]) -> list[Query | Unreadable]:
         return from_thread.run(self._structures.read_each, self._generation, [*structures])
 
+    def read_scaffold(self, smiles: str) -> str:
+        return from_thread.run(self._structures.read_scaffold, smiles)
+
 
 class _SubstructurePort:
     """Matcher of substructure patterns."""
@@ -103,16 +110,27 @@ class _SubstructurePort:
 
 
 class _BuilderPort:
-    """Builder of clusters and maps, in background jobs, and of maximum common substructures, in worker processes."""
+    """Builder of clusters, scaffolds and maps, in background jobs, and of common substructures, in worker processes."""
 
-    def __init__(self, clusterings: Clusterings, layouts: Layouts, depictor: Depictor, generation: Generation) -> None:
+    def __init__(
+        self,
+        clusterings: Clusterings,
+        scaffold_trees: ScaffoldTrees,
+        layouts: Layouts,
+        depictor: Depictor,
+        generation: Generation,
+    ) -> None:
         self._clusterings = clusterings
+        self._scaffold_trees = scaffold_trees
         self._layouts = layouts
         self._depictor = depictor
         self._generation = generation
 
     def clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
         return from_thread.run(self._clusterings.get, self._generation, method, threshold)
+
+    def scaffolds(self) -> ScaffoldTree:
+        return from_thread.run(self._scaffold_trees.get, self._generation)
 
     def layout(self) -> Layout:
         return from_thread.run(self._layouts.get, self._generation)

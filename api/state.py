@@ -14,6 +14,7 @@ from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.damage import Scrubber
 from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.patterns import PatternMatches
+from graphkin.api.generations.scaffold_trees import ScaffoldTrees
 from graphkin.api.http.access import AccessControl
 from graphkin.api.http.quotas import Quotas
 from graphkin.api.ports import PortFactory
@@ -67,6 +68,7 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
         closing(PositiveCache(folder, max_bytes, setting="GRAPHKIN_CACHE_BYTES")) as positives,
         closing(Quotas(settings.cache_dir / "quotas")) as quotas,
         closing(Clusterings()) as clusterings,
+        closing(ScaffoldTrees()) as scaffold_trees,
         closing(Layouts()) as layouts,
         closing(new_fork_server()) if shared_fork_server is None else nullcontext(shared_fork_server) as fork_server,
     ):
@@ -82,7 +84,7 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
             aclosing(PatternMatches(SubstructureMatcher(pattern_readers, matchers, location, _MATCHERS))) as patterns,
         ):
             structures, depictor = StructureReader(readers), Depictor(drawers, comparers)
-            port_factory = PortFactory(structures, patterns, clusterings, layouts, depictor)
+            port_factory = PortFactory(structures, patterns, clusterings, scaffold_trees, layouts, depictor)
             with (
                 closing(
                     Exports(exporters, location, files, settings.export_bytes, setting="GRAPHKIN_EXPORT_BYTES")

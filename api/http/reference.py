@@ -391,6 +391,7 @@ EXAMPLES: dict[str, Any] = {
     "rerun": False,
     "restart": 0.0,
     "sali": 4.2,
+    "scaffold": "c1ccccc1",
     "seed": 7,
     "seeds": [0],
     "sha256": _HASH,

@@ -15,6 +15,7 @@ TASKS = {
     "draw_graph": "graphkin.depiction.graph",
     "shared_atoms": "graphkin.depiction.molecule",
     "find_mcs": "graphkin.collection.clusters.mcs",
+    "read_scaffold": "graphkin.collection.sar.scaffolds",
     "export": "graphkin.api.work.exporting",
     "read_pattern": "graphkin.api.work.matching",
     "describe": "graphkin.api.work.matching",

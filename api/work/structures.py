@@ -67,6 +67,18 @@ class StructureReader:
         remaining = iter(results)
         return [next(remaining) if isinstance(each, dict) else each for each in structures]
 
+    async def read_scaffold(self, smiles: str) -> str:
+        """Return the canonical SMILES of a scaffold.
+
+        Raises:
+            InvalidInput: The SMILES is no scaffold, cannot be read, or needs too much time or memory.
+            StoreBusy: Other requests keep the processors too busy.
+        """
+        with self._translate_errors({"smiles": smiles}):
+            async with self._readers.worker() as reader:
+                scaffold: str = await reader.run("read_scaffold", PATIENCE, cpu_seconds=self._seconds, smiles=smiles)
+        return scaffold
+
     async def _read_batch(self, generation: Generation, structures: list[StructureText]) -> list[Query | Unreadable]:
         """Return the results of the structures up to the first one that ended the worker process, or of all."""
         manifest, results = generation.manifest, list[Query | Unreadable]()

@@ -398,9 +398,21 @@ class OpenCollection:
             id, clustering = request.cluster.id, self.clusters(request.cluster)
             members = clustering.clusters.members(id - 1)
             return GroupItems(["cluster", clustering.method, clustering.threshold, id], members)
+        if request.scaffold is not None:
+            return self._scaffold_items(request.scaffold)
         if request.ids is not None:
             return ListedItems(tuple(request.ids))
         return self._near(request)
+
+    def _scaffold_items(self, smiles: str) -> GroupItems:
+        """Return the molecules with this scaffold, which need not be canonical."""
+        tree = self._ports.builder.scaffolds()
+        scaffold = tree.find(smiles)
+        if scaffold is None:
+            scaffold = tree.find(self._ports.reader.read_scaffold(smiles))
+        if scaffold is None:
+            return GroupItems(["scaffold", None], np.empty(0, np.int32))
+        return GroupItems(["scaffold", scaffold], tree.items(scaffold))
 
     def _near(self, request: QueryFields) -> SimilarItems | None:
         """Return the items similar to the structure of a query, or None if the query has no structure."""

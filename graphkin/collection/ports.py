@@ -14,6 +14,7 @@ from graphkin.collection.clusters.cached import cached_clusters
 from graphkin.collection.clusters.mcs import CommonSubstructure, find_mcs
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.layout import Layout, cached_layout
+from graphkin.collection.sar.scaffolds import ScaffoldTree, cached_scaffolds, read_scaffold
 from graphkin.collection.selection import Selector
 from graphkin.collection.structures import pattern_arguments, read_structure
 from graphkin.collection.substructure_matches import SubstructureMatches
@@ -36,6 +37,9 @@ class StructureReader(Protocol):
     def read_each(self, structures: Iterable[StructureText | Unreadable]) -> Iterable[Query | Unreadable]:
         """Iterate over the standardized structures. An unreadable one becomes its error."""
 
+    def read_scaffold(self, smiles: str) -> str:
+        """Return the canonical SMILES of a scaffold. Raises the same errors as `sar.scaffolds.read_scaffold`."""
+
 
 class SubstructureMatcher(Protocol):
     """A matcher that finds the items of one generation that contain a substructure."""
@@ -48,10 +52,13 @@ class SubstructureMatcher(Protocol):
 
 
 class Builder(Protocol):
-    """A builder of results that take seconds or minutes. Clusters and layouts are cached on disk."""
+    """A builder of results that take seconds or minutes. Clusters, scaffolds and layouts are cached on disk."""
 
     def clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
         """Return the clusters of all items. `threshold` is a result of `resolve_threshold`."""
+
+    def scaffolds(self) -> ScaffoldTree:
+        """Return the scaffold tree of all molecules."""
 
     def layout(self) -> Layout:
         """Return the layout of the map of the collection."""
@@ -67,7 +74,7 @@ class Ports:
     Attributes:
         reader: The reader of query structures.
         matcher: The matcher of substructures.
-        builder: The builder of clusters, maps and maximum common substructures.
+        builder: The builder of clusters, scaffolds, maps and maximum common substructures.
         sampler: A function that opens the sampler of positives and negatives.
         threads: The number of threads of a batch search.
         stage: A reporter of the progress of picks and batch searches. It may stop them by raising an error.
@@ -91,8 +98,8 @@ def local_ports(
     Args:
         generation: The generation.
         selector: The selector that records the matches of substructures.
-        threads: The number of threads of searches and substructure matching, and of processes of scaffold clusters. By
-            default one per core.
+        threads: The number of threads of searches and substructure matching, and of processes that compute
+            scaffolds. By default one per core.
         stage: A reporter of the progress of long operations.
     """
     workers = threads or os.cpu_count() or 1
@@ -115,6 +122,9 @@ class _Reader:
 
     def read_each(self, structures: Iterable[StructureText | Unreadable]) -> Iterable[Query | Unreadable]:
         return read_each(self._generation, structures)
+
+    def read_scaffold(self, smiles: str) -> str:
+        return read_scaffold(smiles)
 
 
 class _Matcher:
@@ -144,6 +154,10 @@ class _Builder:
     def clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
         with self._stage("clusters", self._generation.size, "items") as advance:
             return cached_clusters(self._generation, method, threshold, self._threads, advance)
+
+    def scaffolds(self) -> ScaffoldTree:
+        with self._stage("scaffolds", self._generation.size, "items") as advance:
+            return cached_scaffolds(self._generation, self._threads, advance)
 
     def layout(self) -> Layout:
         with self._stage("map", self._generation.size, "items") as advance:

@@ -102,6 +102,7 @@ class Queries(CollectionBase):
         name: str | None = None,
         substructure: str | Mapping[str, str] | None = None,
         similar: Mapping[str, Any] | None = None,
+        scaffold: str | None = None,
         sort: str | None = None,
         descending: bool = False,
         columns: Sequence[str] | None = None,
@@ -117,6 +118,8 @@ class Queries(CollectionBase):
                 first call prepares all molecules of the collection for substructure matching, which takes a while.
             similar: A query structure as in `search`, such as `{"smiles": "CCO", "min_similarity": 0.5}`. The table
                 gets a column similarity.
+            scaffold: A Bemis-Murcko scaffold as SMILES. Only molecules with exactly this scaffold are returned; an
+                empty one selects the molecules without rings. It excludes `similar`.
             sort: Column to sort by. The default is similarity if `similar` is set, most similar first, and id
                 otherwise. Items without a value come last. Items with equal values are sorted by id.
             descending: Whether the largest value comes first.
@@ -135,12 +138,13 @@ class Queries(CollectionBase):
             light = mine.query(filters=[{"property": "molwt", "max": 150}], sort="molwt", limit=10)
             phenols = mine.query(substructure="[OX2H]c", columns=["smiles", "molwt"])
             similar = mine.query(similar={"smiles": "CCO", "min_similarity": 0.2})
+            phenyls = mine.query(scaffold="c1ccccc1")
             ```
         """
         require_limit(limit, "items")
         order = None if sort is None else {"by": sort, "descending": descending}
         conditions = {"filters": [*filters], "name": name, "substructure": jsonable(substructure)}
-        fields = {**conditions, "similar": similar, "sort": order}
+        fields = {**conditions, "similar": similar, "scaffold": scaffold, "sort": order}
         with translate_validation_errors():
             request = QueryBody.model_validate_json(json.dumps({k: v for k, v in fields.items() if v is not None}))
         selection = self._query(request, limit)

@@ -24,6 +24,7 @@ from graphkin.protocol.values import (
     MAX_NEGATIVES,
     MAX_NUMBERS,
     MAX_PAGE,
+    MAX_PATTERN,
     MAX_PICKED,
     MAX_SEED,
     MAX_SHARED,
@@ -759,12 +760,12 @@ class ClusterSource(Body, ClusteringFields):
 class QueryFields(Body):
     """A query for items: a source, conditions that items must all meet, and an order.
 
-    The source is at most one of similar, neighbors_of, cluster and ids. The default is all items. Without `sort`, items
-    have the order of the source: `similar` and `neighbors_of` list the most similar items first, `cluster` lists its
-    center first, and `ids` keep the order of the request. All items are ordered by id.
+    The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items. Without
+    `sort`, items have the order of the source: `similar` and `neighbors_of` list the most similar items first,
+    `cluster` lists its center first, and `ids` keep the order of the request. Other items are ordered by id.
     """
 
-    sources: ClassVar[tuple[str, ...]] = ("similar", "neighbors_of", "cluster", "ids")
+    sources: ClassVar[tuple[str, ...]] = ("similar", "neighbors_of", "cluster", "scaffold", "ids")
 
     filters: Filters = None
     name: Annotated[
@@ -779,6 +780,15 @@ class QueryFields(Body):
     ] = None
     cluster: Annotated[
         ClusterSource | None, Field(description="Source: the members of a cluster.", examples=[None])
+    ] = None
+    scaffold: Annotated[
+        str | None,
+        Field(
+            max_length=MAX_PATTERN,
+            description="Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the "
+            "molecules without rings.",
+            examples=[None],
+        ),
     ] = None
     ids: Annotated[
         list[Id] | None,
@@ -803,7 +813,7 @@ class QueryFields(Body):
 class QueryBody(QueryFields):
     """A query for a page of items: a source, conditions that items must all meet, and an order.
 
-    The source is at most one of similar, neighbors_of, cluster and ids. The default is all items.
+    The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items.
     """
 
     columns: Annotated[

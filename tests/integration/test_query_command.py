@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from rdkit import Chem, DataStructs, RDConfig
 from rdkit.Chem import rdFingerprintGenerator
+from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from graphkin.store import open_store
 
@@ -142,3 +143,13 @@ def test_reader_of_a_pipe_may_end_first(place: tuple[str, ...]) -> None:
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_molecules_with_a_scaffold_are_those_of_rdkit(
+    graphkin: Callable[..., Any], place: tuple[str, ...], frame: pd.DataFrame
+) -> None:
+    graphkin("query", *place, "--scaffold", "C1=CC=CC=C1", "--output", "found.csv")
+    written_rows = pd.read_csv("found.csv")
+    is_phenyl = frame["smiles"].map(MurckoScaffold.MurckoScaffoldSmiles) == "c1ccccc1"
+    assert written_rows["smiles"].tolist() == frame["smiles"][is_phenyl].tolist()
+    assert len(written_rows) > 10

@@ -40,6 +40,12 @@ _FORMATS = (".csv", ".parquet", ".sdf")
 @option("--name", metavar="TEXT", panel="Conditions", help="Beginning of a name.")
 @options.substructure
 @option(
+    "--scaffold",
+    metavar="SMILES",
+    panel="Conditions",
+    help="Bemis-Murcko scaffold that molecules have exactly. Empty: molecules without rings.",
+)
+@option(
     "--similar",
     metavar="STRUCTURE",
     panel="Similarity",
@@ -71,6 +77,7 @@ def query(
     conditions: tuple[str, ...],
     name: str | None,
     substructure: tuple[str, str] | None,
+    scaffold: str | None,
     similar: str | None,
     min_similarity: float | None,
     sort: str | None,
@@ -124,6 +131,7 @@ def query(
                 filters=[parse_filter(reader.manifest, condition) for condition in conditions],
                 name=name,
                 substructure=parse_substructure(substructure),
+                scaffold=scaffold,
                 similar=None if similar is None else SimilarSource(structure=similar, min_similarity=min_similarity),
                 sort=None if sort is None else Sort(by=sort, descending=descending),
             )

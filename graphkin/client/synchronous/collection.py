@@ -232,6 +232,7 @@ class Collection:
         similar: Mapping[str, Any] | None = None,
         neighbors_of: Mapping[str, Any] | None = None,
         cluster: Mapping[str, Any] | None = None,
+        scaffold: str | None = None,
         ids: Sequence[int] | None = None,
         sort: Mapping[str, Any] | None = None,
         columns: Sequence[str] | None = None,
@@ -240,7 +241,8 @@ class Collection:
         """Return the items that meet all conditions, or the first `limit` of them, as one page.
 
         `total` of the page is the number of all items that meet the conditions. Text comparisons ignore case.
-        `similar`, `neighbors_of`, `cluster` or `ids` restricts the items to search; set at most one of them.
+        `similar`, `neighbors_of`, `cluster`, `scaffold` or `ids` restricts the items to search; set at most one of
+        them.
 
         Args:
             filters: Conditions such as {"property": "logP", "min": 1, "max": 3}. A condition on a property or on
@@ -252,6 +254,7 @@ class Collection:
                 {"itself": False}, the item with the same structure is not a hit.
             neighbors_of: Search the neighbors of an item, such as {"id": 5, "min_similarity": 0.5}.
             cluster: Search the members of a cluster, such as {"method": "butina", "threshold": 0.7, "id": 1}.
+            scaffold: Search the molecules with exactly this Bemis-Murcko scaffold, as SMILES.
             ids: Search the items with these ids, at most 10,000.
             sort: Order, such as {"by": "logP", "descending": True}. By default, hits and neighbors are ordered by
                 similarity, members of a cluster by id after its center, and other items by id. `ids` keep their order.
@@ -267,7 +270,7 @@ class Collection:
         id_list = None if ids is None else [*ids]
         sources = {"similar": similar, "neighbors_of": neighbors_of, "cluster": cluster, "ids": id_list}
         conditions = {"filters": filters, "name": name, "substructure": substructure}
-        body = {**conditions, **sources, "sort": sort, "columns": columns}
+        body = {**conditions, **sources, "scaffold": scaffold, "sort": sort, "columns": columns}
         pages = list[QueryPage]()
         for page in self._reader.pages(QueryPage, "items/query", body, limit, use_post=True):
             pages.append(page)

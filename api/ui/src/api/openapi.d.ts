@@ -3232,7 +3232,7 @@ export interface components {
          * QueryBody
          * @description A query for a page of items: a source, conditions that items must all meet, and an order.
          *
-         *     The source is at most one of similar, neighbors_of, cluster and ids. The default is all items.
+         *     The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items.
          */
         QueryBody: {
             /**
@@ -3270,6 +3270,13 @@ export interface components {
              * @default null
              */
             cluster?: components["schemas"]["ClusterSource"] | null;
+            /**
+             * Scaffold
+             * @description Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the molecules without rings.
+             * @default null
+             * @example c1ccccc1
+             */
+            scaffold?: string | null;
             /**
              * Ids
              * @description Source: up to 10,000 item ids.
@@ -3315,9 +3322,9 @@ export interface components {
          * QueryFields
          * @description A query for items: a source, conditions that items must all meet, and an order.
          *
-         *     The source is at most one of similar, neighbors_of, cluster and ids. The default is all items. Without `sort`, items
-         *     have the order of the source: `similar` and `neighbors_of` list the most similar items first, `cluster` lists its
-         *     center first, and `ids` keep the order of the request. All items are ordered by id.
+         *     The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items. Without
+         *     `sort`, items have the order of the source: `similar` and `neighbors_of` list the most similar items first,
+         *     `cluster` lists its center first, and `ids` keep the order of the request. Other items are ordered by id.
          */
         QueryFields: {
             /**
@@ -3355,6 +3362,13 @@ export interface components {
              * @default null
              */
             cluster?: components["schemas"]["ClusterSource"] | null;
+            /**
+             * Scaffold
+             * @description Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the molecules without rings.
+             * @default null
+             * @example c1ccccc1
+             */
+            scaffold?: string | null;
             /**
              * Ids
              * @description Source: up to 10,000 item ids.

@@ -1,0 +1,1 @@
+"""Structure and activity: R groups, matched pairs, descriptors and scaffolds of a series."""
