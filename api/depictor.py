@@ -56,6 +56,7 @@ class Depictor:
         reference: str | None = None,
         mark: Mark = "nothing",
         align: bool = True,
+        core: str | None = None,
         is_fragment: bool = False,
     ) -> str:
         """Draw a molecule or a graph as SVG.
@@ -70,11 +71,13 @@ class Depictor:
                 that is not enough, nothing is highlighted, and the `desc` of the SVG says so.
             mark: Atoms to highlight: `shared` with the reference, `differences` from it, or `nothing`.
             align: Whether to align the molecule with the reference.
+            core: Core of an R-group table to align the molecule with, instead of a reference.
             is_fragment: Whether the molecule is a fragment whose `*` atoms are attachment points.
 
         Raises:
             Conflict: The kind has no depictions, or a graph has a reference.
-            InvalidInput: The structure cannot be drawn, or takes too long. A retry would fail too.
+            InvalidInput: The structure cannot be drawn, or takes too long, or the core cannot be read. A retry would
+                fail too.
             StoreBusy: Other requests keep the processors too busy.
         """
         if kind not in _DRAWABLE_KINDS:
@@ -84,18 +87,20 @@ class Depictor:
                 expected=" or ".join(_DRAWABLE_KINDS),
                 hint=f"request the depiction of an item of a collection of kind {' or '.join(_DRAWABLE_KINDS)}",
             )
-        if kind != _MOLECULE and reference is not None:
+        if kind != _MOLECULE and (reference is not None or core is not None):
             raise Conflict(
                 "only molecules have shared substructures to highlight",
                 given=kind,
                 expected=_MOLECULE,
-                hint="leave highlight and highlight_smiles out",
+                hint="leave highlight, highlight_smiles and core out",
             )
         size = {"width": width, "height": height}
         try:
             if kind != _MOLECULE:
                 return await self._draw("draw_graph", structure=structure, title=title, **size)
             molecule = {"smiles": structure, "title": title, "is_fragment": is_fragment, **size}
+            if core is not None:
+                return await self._draw("draw_molecule", note="", core=core, mark=mark, **molecule)
             if reference is None:
                 return await self._draw("draw_molecule", note="", **molecule)
             pairs = await self._shared_atoms(structure, reference)

@@ -317,6 +317,7 @@ EXAMPLES: dict[str, Any] = {
     "columns": ["logp", "activity"],
     "command": "python -m studies.report hops --store data --collection nci",
     "contains": "acid",
+    "core": "c1ccncc1",
     "count": 255,
     "cursor": "eyJvZmZzZXQiOjUwfQ",
     "degree": 12,

@@ -34,12 +34,12 @@ async def depiction(
     `highlight` and `highlight_smiles` compare a molecule with another one by their largest connected common
     substructure. `turned` aligns the depiction with that of the other molecule. `mark` selects the part that is
     highlighted. A comparison takes at most 2 s. If that is not enough, nothing is highlighted, and the `desc` of the
-    depiction says so.
+    depiction says so. `core` aligns a molecule with the core of an R-group table instead, which takes no comparison.
     """
     item = await run_in_threadpool(_row, context.generation, id)
     structure = item[context.generation.manifest.structure]
     title = item["names"][0] if item["names"] else structure[:100]
-    return await _draw(request, context, query, structure, title)
+    return await _draw(request, context, query, structure, title, core=query.core)
 
 
 @router.get("/structure.svg", response_class=Response, responses=replies(SVG))
@@ -64,6 +64,7 @@ async def _draw(
     structure: str,
     title: str,
     *,
+    core: str | None = None,
     is_fragment: bool = False,
 ) -> Response:
     manifest = context.generation.manifest
@@ -81,6 +82,7 @@ async def _draw(
         reference=reference,
         mark=query.mark,
         align=query.turned,
+        core=core,
         is_fragment=is_fragment,
     )
     return context.respond(svg.encode("latin-1"))

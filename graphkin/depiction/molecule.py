@@ -8,6 +8,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
+from graphkin.depiction.rgroups import align_with_core
 from graphkin.protocol.values import Mark
 from graphkin.similarity.molecules.mcs import common_atoms
 
@@ -28,6 +29,7 @@ def draw_molecule(
     reference: str | None = None,
     pairs: Sequence[tuple[int, int]] = (),
     mark: Mark = "nothing",
+    core: str | None = None,
     *,
     is_fragment: bool = False,
 ) -> str:
@@ -41,14 +43,16 @@ def draw_molecule(
         height: Height in pixels.
         reference: Molecule (SMILES) to align with, as its own depiction shows it; None for no alignment.
         pairs: Shared atoms, each as its index in the molecule and its index in the reference.
-        mark: Atoms to highlight: `shared` with the reference, `differences` from it, or `nothing`.
+        mark: Atoms to highlight: `shared` with the reference or the core, `differences` from it, or `nothing`.
+        core: Core to align with, instead of a reference, as in `align_with_core`.
         is_fragment: Whether the molecule is a fragment whose `*` atoms are attachment points. They are drawn as cut
             bonds, with their atom map numbers if there are several.
     """
     molecule = _parse(smiles)
     if reference is not None and len(pairs) >= _MIN_ALIGNED:
         _align(molecule, _parse(reference), pairs)
-    atoms, bonds = _highlights(molecule, {atom for atom, _ in pairs}, mark)
+    shared = {atom for atom, _ in pairs} if core is None else {*align_with_core(molecule, core)}
+    atoms, bonds = _highlights(molecule, shared, mark)
     canvas = rdMolDraw2D.MolDraw2DSVG(width, height)
     canvas.drawOptions().setHighlightColour(_HIGHLIGHT)
     canvas.drawOptions().updateAtomPalette(_PALETTE)

@@ -1,4 +1,4 @@
-"""Molecules aligned with the core of their R-group table, and the core and the groups themselves."""
+"""Alignment of molecules with the core of their R-group table."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -7,69 +7,77 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
+from graphkin.protocol.errors import InvalidInput
+
 _CORE_ATOM = "graphkin.core_atom"
 _MIN_ALIGNED = 2  # minimum number of core atoms for an alignment
 
 
-def parse_fragment(text: str, *, labels: bool) -> Chem.Mol:
-    """Return a core or a group with coordinates for a drawing.
-
-    Args:
-        text: The fragment as SMILES, or a core as SMARTS. Its attachment points are `[*:1]`, `[*:2]`, ….
-        labels: Whether attachment points are labeled R1, R2, …. Without labels, a drawing with `dummiesAreAttachments`
-            shows wavy lines.
-
-    Raises:
-        ValueError: The fragment cannot be read.
-    """
-    fragment = _parse_core(text)
-    for atom in fragment.GetAtoms():
-        number = atom.GetAtomMapNum()
-        if _is_attachment(atom):
-            atom.SetAtomMapNum(0)
-            if labels:
-                atom.SetProp("_displayLabel", f"R<sub>{number}</sub>")
-    with rdBase.BlockLogs():
-        return rdMolDraw2D.PrepareMolForDrawing(fragment, kekulize=False)
-
-
-def align_with_core(molecule: Chem.Mol, core: str, groups: Iterable[str], template: Chem.Mol) -> set[int]:
+def align_with_core(molecule: Chem.Mol, core: str) -> list[int]:
     """Give a molecule coordinates in which its core lies as in the depiction of the core.
 
     Args:
         molecule: The molecule. It stays without coordinates if it does not contain the core.
-        core: The core, as in `parse_fragment`.
-        groups: The groups of the molecule, as in `parse_fragment`.
-        template: The core with coordinates, from `parse_fragment`.
+        core: The core as SMILES, with attachment points such as `[*:1]`. The R groups of the molecule may follow, each
+            after a `.`. Then each group is at its own position even in a symmetrical core.
 
     Returns:
         The indices of the atoms of the molecule that belong to the core.
+
+    Raises:
+        InvalidInput: The core cannot be read.
     """
-    pairs = _core_atoms(molecule, core, groups)
-    if len(pairs) >= _MIN_ALIGNED:
-        with suppress(RuntimeError):  # If RDKit cannot align the molecule, it is drawn as without a core.
-            rdDepictor.GenerateDepictionMatching2DStructure(molecule, template, [(b, a) for a, b in pairs])
-    return {atom for atom, _ in pairs}
+    text, *groups = core.split(".")
+    with rdBase.BlockLogs():
+        fragment = read_core(text)
+        pairs = _core_atoms(molecule, fragment, groups)
+        if len(pairs) >= _MIN_ALIGNED:
+            template = core_template(fragment)
+            with suppress(RuntimeError):  # If RDKit cannot align the molecule, it is drawn as without a core.
+                rdDepictor.GenerateDepictionMatching2DStructure(molecule, template, [(b, a) for a, b in pairs])
+    return [atom for atom, _ in pairs]
 
 
-def _core_atoms(molecule: Chem.Mol, core: str, groups: Iterable[str]) -> list[tuple[int, int]]:
+def read_core(smiles: str) -> Chem.Mol:
+    """Return a core from SMILES. Raises `InvalidInput` if it cannot be read."""
+    core = Chem.MolFromSmiles(smiles)
+    if core is None:
+        raise InvalidInput(
+            "the core of this depiction cannot be read",
+            given=smiles[:200],
+            expected="the core of an R-group table as SMILES, such as c1ccc([*:1])cc1",
+            hint="copy core and groups of a row of an R-group table, joined by dots",
+        )
+    return core
+
+
+def core_template(core: Chem.Mol) -> Chem.Mol:
+    """Return a core with coordinates for its drawing. Its attachment points are labeled R1, R2, …."""
+    template = Chem.Mol(core)
+    for atom in template.GetAtoms():
+        if _is_attachment(atom):
+            atom.SetProp("_displayLabel", f"R<sub>{atom.GetAtomMapNum()}</sub>")
+            atom.SetAtomMapNum(0)
+    return rdMolDraw2D.PrepareMolForDrawing(template)
+
+
+def _core_atoms(molecule: Chem.Mol, core: Chem.Mol, groups: Iterable[str]) -> list[tuple[int, int]]:
     """Return the atoms of a molecule that are its core, as pairs of indices: in the molecule, and in the core.
 
     The core and the groups are joined again at their attachment points, so each group is at its own position even in a
-    symmetrical core. If that does not give the molecule, because the core is a pattern, any match of the core counts.
+    symmetrical core. If that does not give the molecule, the first match of the core counts.
     Attachment points are left out.
     """
-    own = _parse_core(core)
-    atoms = [atom.GetIdx() for atom in own.GetAtoms() if not _is_attachment(atom)]
+    atoms = [atom.GetIdx() for atom in core.GetAtoms() if not _is_attachment(atom)]
     for index in atoms:
-        own.GetAtomWithIdx(index).SetIntProp(_CORE_ATOM, index)
-    whole = _join(own, groups)
+        core.GetAtomWithIdx(index).SetIntProp(_CORE_ATOM, index)
+    whole = _join(core, groups)
     match = () if whole is None else molecule.GetSubstructMatch(whole, useChirality=True)
     if whole is not None and len(match) == molecule.GetNumAtoms():
         in_core = [atom for atom in whole.GetAtoms() if atom.HasProp(_CORE_ATOM)]
         return [(match[atom.GetIdx()], atom.GetIntProp(_CORE_ATOM)) for atom in in_core]
-    pattern = Chem.RWMol(own)
-    for atom in reversed([*own.GetAtoms()]):
+    pattern = Chem.RWMol(core)
+    for atom in reversed([*core.GetAtoms()]):
         if _is_attachment(atom):
             pattern.RemoveAtom(atom.GetIdx())
     return [*zip(molecule.GetSubstructMatch(pattern), atoms, strict=False)]  # No match gives no pairs.
@@ -78,25 +86,15 @@ def _core_atoms(molecule: Chem.Mol, core: str, groups: Iterable[str]) -> list[tu
 def _join(core: Chem.Mol, groups: Iterable[str]) -> Chem.Mol | None:
     """Return the molecule of a core and its groups, or None if they do not fit together."""
     whole = core
-    with rdBase.BlockLogs():
-        for group in dict.fromkeys(groups):  # A ring between two positions is a group of both.
-            fragment = Chem.MolFromSmiles(group)
-            if fragment is None:
-                return None
-            whole = Chem.CombineMols(whole, fragment)
-        try:
-            return Chem.RemoveHs(Chem.molzip(whole))
-        except (ValueError, RuntimeError):
+    for group in dict.fromkeys(groups):  # A ring between two positions is a group of both.
+        fragment = Chem.MolFromSmiles(group)
+        if fragment is None:
             return None
-
-
-def _parse_core(text: str) -> Chem.Mol:
-    with rdBase.BlockLogs():
-        core = Chem.MolFromSmiles(text) or Chem.MolFromSmarts(text)
-    if core is None:
-        raise ValueError(f"cannot read back {text}")
-    core.UpdatePropertyCache(strict=False)
-    return core
+        whole = Chem.CombineMols(whole, fragment)
+    try:
+        return Chem.RemoveHs(Chem.molzip(whole))
+    except (ValueError, RuntimeError):
+        return None
 
 
 def _is_attachment(atom: Chem.Atom) -> bool:

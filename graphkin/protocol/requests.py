@@ -498,6 +498,22 @@ class ComparisonFields(Frozen):
 class DepictionQuery(ComparisonFields, DrawingQuery):
     """The size of a depiction and the structure to compare it with."""
 
+    core: Annotated[
+        SmilesInQuery | None,
+        Field(
+            description="Core of an R-group table to align the depiction with, as SMILES, instead of `highlight`. The "
+            "R groups of the item may follow, each after a `.`. Then each group is at its own position even in a "
+            "symmetrical core. `mark` refers to the atoms of the core.",
+            examples=["c1cc([*:2])ccc1[*:1].[*:1]Cl.[*:2]F"],
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _core_or_reference(self) -> Self:
+        if self.core is not None and (self.highlight is not None or self.highlight_smiles is not None):
+            raise ValueError("at most one of core, highlight, highlight_smiles")
+        return self
+
 
 class StructureQuery(GenerationQuery):
     """A molecule of at most 1,000 atoms, as exactly one of smiles and inchi."""

@@ -689,6 +689,7 @@ class Collection:
         highlight_smiles: str | None = None,
         mark: Mark = "shared",
         turned: bool = True,
+        core: str | None = None,
     ) -> bytes:
         """Return a depiction of an item, optionally of a molecule compared with another one.
 
@@ -701,6 +702,8 @@ class Collection:
             mark: Atoms to highlight: "shared" with the other molecule, "differences" (the atoms that are not shared) or
                 "nothing".
             turned: Whether to align the depiction with that of the other molecule.
+            core: Core of an R-group table to align the molecule with, as SMILES, instead of `highlight`. The R groups
+                of the item may follow, each after a `.`.
 
         Returns:
             An SVG document.
@@ -714,9 +717,8 @@ class Collection:
             ```
         """
         comparison = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
-        return self._reader.get_content(
-            f"items/{id}/depiction.svg", {"width": width, "height": height, **comparison}, _SVG
-        )
+        size = {"width": width, "height": height}
+        return self._reader.get_content(f"items/{id}/depiction.svg", {**size, **comparison, "core": core}, _SVG)
 
     def structure_depiction(
         self,

@@ -138,3 +138,17 @@ def test_slow_comparison_ends_and_does_not_delay_other_requests(client: httpx.Cl
     assert time.monotonic() - begin < 8
     assert served > 10  # A blocked server answers one, before or after the comparison.
     assert statistics.median(durations) < 0.3
+
+
+def test_core_aligns_and_highlights_an_item(client: httpx.Client) -> None:
+    items = client.get(URL, params={"limit": 1000}).json()["items"]
+    phenyl = Chem.MolFromSmiles("c1ccccc1")
+    item = next(item for item in items if Chem.MolFromSmiles(item["smiles"]).HasSubstructMatch(phenyl))
+    url = f"{URL}/{item['id']}/depiction.svg"
+    plain, aligned, marked = (
+        client.get(url, params=params).text
+        for params in ({}, {"core": "c1ccccc1[*:1]", "mark": "nothing"}, {"core": "c1ccccc1[*:1]"})
+    )
+    assert plain.count(HIGHLIGHT) == aligned.count(HIGHLIGHT) == 0 < marked.count(HIGHLIGHT)
+    for params in ({"core": "c1cc("}, {"core": "CCO", "highlight_smiles": "CCO"}):
+        assert client.get(url, params=params).status_code == 422

@@ -570,7 +570,7 @@ export interface paths {
          *     `highlight` and `highlight_smiles` compare a molecule with another one by their largest connected common
          *     substructure. `turned` aligns the depiction with that of the other molecule. `mark` selects the part that is
          *     highlighted. A comparison takes at most 2 s. If that is not enough, nothing is highlighted, and the `desc` of the
-         *     depiction says so.
+         *     depiction says so. `core` aligns a molecule with the core of an R-group table instead, which takes no comparison.
          */
         get: operations["depiction"];
         put?: never;
@@ -7542,6 +7542,8 @@ export interface operations {
                  * @example true
                  */
                 turned?: boolean;
+                /** @description Core of an R-group table to align the depiction with, as SMILES, instead of `highlight`. The R groups of the item may follow, each after a `.`. Then each group is at its own position even in a symmetrical core. `mark` refers to the atoms of the core. */
+                core?: string | null;
             };
             header?: never;
             path: {
