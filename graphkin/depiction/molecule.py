@@ -16,8 +16,8 @@ _END_OF_HEADER = "<!-- END OF HEADER -->"
 _HIGHLIGHT = (0.6, 0.83, 0.93)
 _MIN_ALIGNED = 2  # minimum number of shared atoms for an alignment
 _FRAGMENT_BONDS = 4  # bonds of a fragment that fit into the smaller side of the SVG, so that Cl is not drawn huge
-# RDKit draws fluorine and sulfur too light for a white background.
-_PALETTE = {9: (0.0, 0.5, 0.5), 16: (0.55, 0.45, 0.0)}
+PALETTE = {9: (0.0, 0.5, 0.5), 16: (0.55, 0.45, 0.0)}
+"""Colors by atomic number. RDKit draws fluorine and sulfur too light for a white background."""
 
 
 def draw_molecule(
@@ -48,25 +48,25 @@ def draw_molecule(
         is_fragment: Whether the molecule is a fragment whose `*` atoms are attachment points. They are drawn as cut
             bonds, with their atom map numbers if there are several.
     """
-    molecule = _parse(smiles)
+    molecule = parse(smiles)
     if reference is not None and len(pairs) >= _MIN_ALIGNED:
-        _align(molecule, _parse(reference), pairs)
+        _align(molecule, parse(reference), pairs)
     shared = {atom for atom, _ in pairs} if core is None else {*align_with_core(molecule, core)}
     atoms, bonds = _highlights(molecule, shared, mark)
     canvas = rdMolDraw2D.MolDraw2DSVG(width, height)
     canvas.drawOptions().setHighlightColour(_HIGHLIGHT)
-    canvas.drawOptions().updateAtomPalette(_PALETTE)
+    canvas.drawOptions().updateAtomPalette(PALETTE)
     if is_fragment:
-        _number_attachment_points(molecule)
+        number_attachment_points(molecule)
         canvas.drawOptions().dummiesAreAttachments = True  # type: ignore[assignment]  # The stub is wrong: it is a bool.
-        canvas.drawOptions().fixedBondLength = min(width, height) / _FRAGMENT_BONDS
+        canvas.drawOptions().fixedBondLength = min(width, height) / _FRAGMENT_BONDS  # type: ignore[assignment]  # as above
     rdMolDraw2D.PrepareAndDrawMolecule(canvas, molecule, highlightAtoms=atoms, highlightBonds=bonds)
     canvas.FinishDrawing()
     header, _, drawing = canvas.GetDrawingText().partition(_END_OF_HEADER)
     return f"{header}<title>{_escape(title)}</title>\n<desc>{_escape(note)}</desc>{drawing}"
 
 
-def _number_attachment_points(molecule: Chem.Mol) -> None:
+def number_attachment_points(molecule: Chem.Mol) -> None:
     """Turn the atom map numbers of attachment points into notes, and drop the number of a single point."""
     points = [atom for atom in molecule.GetAtoms() if atom.GetAtomicNum() == 0 and atom.GetAtomMapNum()]
     for point in points:
@@ -99,10 +99,11 @@ def shared_atoms(smiles: str, other: str) -> list[tuple[int, int]] | None:
         One pair of indices per shared atom: the atom in `smiles`, and the atom in `other`.
     """
     with rdBase.BlockLogs():
-        return common_atoms(_parse(smiles), _parse(other))
+        return common_atoms(parse(smiles), parse(other))
 
 
-def _parse(smiles: str) -> Chem.Mol:
+def parse(smiles: str) -> Chem.Mol:
+    """Return the molecule of a SMILES. Raises `ValueError` if it cannot be read."""
     with rdBase.BlockLogs():
         molecule = Chem.MolFromSmiles(smiles)
     if molecule is None:

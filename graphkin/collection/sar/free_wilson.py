@@ -108,8 +108,9 @@ def fit_free_wilson(groups: Mapping[str, Sequence[str]], values: Float64) -> Fre
     eigenvalues, eigenvectors = np.linalg.eigh(_gram(columns, 1 + total - len(positions)))
     is_kept = eigenvalues > eigenvalues[-1] * len(eigenvalues) * np.finfo(np.float64).eps
     rank = int(is_kept.sum())
-    if (problem := _problem(len(fitted), rank)) is not None:
-        return _unfitted(positions, len(fitted), rank, problem)
+    lack = _lack_of_data(len(fitted), rank)
+    if lack is not None:
+        return _unfitted(positions, len(fitted), rank, lack)
     estimates = _estimate(columns, fitted, eigenvalues, eigenvectors, is_kept)
     offset = 0
     contributions = []
@@ -132,7 +133,7 @@ def fit_free_wilson(groups: Mapping[str, Sequence[str]], values: Float64) -> Fre
     )
 
 
-def _problem(compounds: int, rank: int) -> str | None:
+def _lack_of_data(compounds: int, rank: int) -> str | None:
     """Return the reason why the data are not enough, or None."""
     if rank == 1:
         return "the compounds with a value all have the same R groups"
