@@ -54,7 +54,12 @@ def warm_commands(folder: Path) -> Iterator[Path]:
 
 
 def _load() -> None:
-    """Import the modules of commands and load the kernels, by commands on five molecules."""
+    """Import the modules of commands and load the kernels, by commands on five molecules.
+
+    torch is imported but computes nothing, because its threads would not survive the fork.
+    """
+    import graphkin.trainer.downstream.study
+    import graphkin.trainer.pretraining.pretrain  # noqa: F401
     from graphkin.cli import run
 
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
