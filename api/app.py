@@ -41,6 +41,7 @@ from graphkin.api.routes import (
     query,
     rejections,
     reports,
+    rgroups,
     search,
     structure,
 )
@@ -65,6 +66,7 @@ _ROUTE_MODULES = (
     mcs,
     cliffs,
     layout,
+    rgroups,
     pick,
     depiction,
     structure,

@@ -13,6 +13,7 @@ from cachetools import LRUCache
 
 from graphkin.api.work.pool import PATIENCE, Pool, TaskError, WorkerLost, processors_busy
 from graphkin.collection.clusters.mcs import NONE_IN_TIME, SECONDS, CommonSubstructure
+from graphkin.collection.sar.rgroups import Core, Decomposition
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.values import Kind, Mark
 from graphkin.similarity.molecules import mcs
@@ -20,6 +21,8 @@ from graphkin.similarity.molecules import mcs
 _MOLECULE = "molecule"
 _DRAWABLE_KINDS = ("molecule", "graph", "node")
 _SECONDS = 4.0  # seconds of processor time per drawing
+_SERIES_SECONDS = 20.0  # seconds of processor time per series whose R groups are found
+_SERIES_PATIENCE = 50.0  # seconds that such a task may take on busy processors
 _GRACE = 0.5  # seconds by which RDKit may exceed its own time limit
 _COMPARISON_TIMEOUT = f"comparison took too long (more than {mcs.SECONDS} s): nothing is marked"
 _CACHE_BYTES = 16 * 2**20  # bytes, enough for some seven thousand depictions
@@ -133,6 +136,34 @@ class Depictor:
         except (TimeoutError, WorkerLost, TaskError):
             return NONE_IN_TIME
         return CommonSubstructure(*result)
+
+    async def decompose(self, molecules: Sequence[str], core: str | None) -> Decomposition:
+        """Return the R groups of molecules at a core, by default their maximum common substructure.
+
+        Raises:
+            InvalidInput: The core cannot be read, there is none, or the molecules take too long.
+            StoreBusy: Other requests keep the processors too busy.
+        """
+        try:
+            used_core, *parts = await self._run(
+                self._comparers,
+                "decompose",
+                _SERIES_PATIENCE,
+                _SERIES_SECONDS,
+                cacheable=lambda result: Core(*result[0]).complete,
+                smiles=list(molecules),
+                core=core,
+            )
+        except TimeoutError as error:
+            raise processors_busy("the R groups could not be found in time") from error
+        except WorkerLost as error:
+            raise InvalidInput(
+                f"finding these R groups takes more than {_SERIES_SECONDS:g} s of a processor, or too much memory",
+                given=f"{len(molecules):,} molecules",
+                expected="a core that matches each molecule in few ways, or fewer molecules",
+                hint="set a larger core, or select fewer molecules",
+            ) from error
+        return Decomposition(Core(*used_core), *parts)
 
     async def draw_mcs(self, mcs: CommonSubstructure, title: str, width: int, height: int) -> str:
         """Draw a maximum common substructure as SVG. It must not be empty.

@@ -19,6 +19,7 @@ from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.layout import Layout
 from graphkin.collection.ports import Ports
+from graphkin.collection.sar.rgroups import Decomposition
 from graphkin.collection.sar.scaffolds import ScaffoldTree
 from graphkin.collection.selection import Selector
 from graphkin.collection.structures import pattern_arguments
@@ -110,7 +111,7 @@ class _SubstructurePort:
 
 
 class _BuilderPort:
-    """Builder of clusters, scaffolds and maps, in background jobs, and of common substructures, in worker processes."""
+    """Builder of clusters, scaffolds and maps in background jobs, and of cores and R groups in worker processes."""
 
     def __init__(
         self,
@@ -137,6 +138,9 @@ class _BuilderPort:
 
     def find_mcs(self, smiles: Sequence[str]) -> CommonSubstructure:
         return from_thread.run(self._depictor.find_mcs, smiles)
+
+    def decompose(self, smiles: Sequence[str], core: str | None) -> Decomposition:
+        return from_thread.run(self._depictor.decompose, smiles, core)
 
 
 @contextmanager

@@ -13,9 +13,20 @@ from graphkin.api.http.route import Route
 from graphkin.protocol.problems import MEDIA_TYPE
 from graphkin.protocol.replies import Hit, Problem
 from graphkin.protocol.requests import BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.rgroups import RGroupsBody
 from graphkin.protocol.values import Access
 
-_REFERENCED_MODELS = (Problem, Hit, BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody)
+_REFERENCED_MODELS = (
+    Problem,
+    Hit,
+    BatchBody,
+    ExportBody,
+    PickBody,
+    QueryBody,
+    RGroupsBody,
+    SearchBatchBody,
+    SearchBody,
+)
 _REFERENCE = "#/components/schemas/{model}"
 
 _STATUS_DESCRIPTIONS = {

@@ -51,6 +51,7 @@ CLASSES = {
     "substructure": Limits(max_running=16, max_waiting=64, retry_after=5, patience=30),
     "batch": Limits(max_running=1, max_waiting=8, retry_after=5, patience=30, max_seconds=300),
     "pick": Limits(max_running=1, max_waiting=8, retry_after=5, patience=30, max_seconds=300),
+    "series": Limits(max_running=1, max_waiting=16, retry_after=5, patience=30, max_seconds=60),
     "drawing": Limits(max_running=2, max_waiting=512, retry_after=2, max_seconds=4.5),
     "comparison": Limits(max_running=2, max_waiting=512, retry_after=2, max_seconds=4.5),
     "feed": Limits(max_running=4, max_waiting=32, retry_after=2, patience=30),
@@ -64,6 +65,7 @@ CLASSES = {
 - substructure: any request, while it waits for a substructure pattern to be read and matched.
 - batch: a search for many structures.
 - pick: the selection of a diverse subset.
+- series: the R groups of a series.
 - drawing: a depiction.
 - comparison: a depiction compared with another molecule, or the MCS of a cluster.
 - feed: the positives of all anchors, or negatives.
@@ -291,6 +293,10 @@ class BatchRoute(QueuedRoute):
 
 class PickRoute(QueuedRoute):
     work = "pick"
+
+
+class SeriesRoute(QueuedRoute):
+    work = "series"
 
 
 class DepictionRoute(QueuedRoute):

@@ -16,6 +16,7 @@ TASKS = {
     "shared_atoms": "graphkin.depiction.molecule",
     "find_mcs": "graphkin.collection.clusters.mcs",
     "read_scaffold": "graphkin.collection.sar.scaffolds",
+    "decompose": "graphkin.collection.sar.rgroups",
     "export": "graphkin.api.work.exporting",
     "read_pattern": "graphkin.api.work.matching",
     "describe": "graphkin.api.work.matching",

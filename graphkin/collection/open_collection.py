@@ -20,6 +20,7 @@ from graphkin.collection.hops import Hop, similarity_by_hop
 from graphkin.collection.layout import Map
 from graphkin.collection.picking import DiverseSubset, Picker
 from graphkin.collection.ports import Ports, local_ports
+from graphkin.collection.sar.rgroups import RGroups, require_series
 from graphkin.collection.selection import (
     GroupItems,
     ItemSource,
@@ -53,6 +54,7 @@ from graphkin.protocol.requests import (
     SubgraphQuery,
     Substructure,
 )
+from graphkin.protocol.rgroups import RGroupsBody
 from graphkin.similarity.columns import numeric_property
 from graphkin.similarity.devices import Device
 from graphkin.similarity.hits import Hits, Matches
@@ -322,6 +324,25 @@ class OpenCollection:
         clustering = request.clustering()
         label = None if clustering is None else self.clusters(clustering).clusters.label
         return Map(self._ports.builder.layout(), values, label)
+
+    # Structure and activity
+
+    def rgroups(self, request: RGroupsBody) -> RGroups:
+        """Return the R groups of a series: the molecules that match a query.
+
+        Raises:
+            Conflict: The items are not molecules.
+            InvalidInput: There are no or too many molecules, they have no common core, the core cannot be read, or
+                there is no such numeric property.
+        """
+        values = None if request.property is None else numeric_property(self.generation, request.property)
+        ids = self.query(request).ids
+        require_series(self.generation, ids)
+        core = request.core or request.scaffold or None  # Molecules without rings have an empty scaffold.
+        decomposition = self._ports.builder.decompose([*self.generation.structures(ids)], core)
+        if request.core is None and core is not None:
+            decomposition = decomposition.with_source("scaffold")
+        return RGroups.from_decomposition(ids, None if values is None else values[ids], decomposition)
 
     # The similarity graph
 

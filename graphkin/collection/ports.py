@@ -14,6 +14,7 @@ from graphkin.collection.clusters.cached import cached_clusters
 from graphkin.collection.clusters.mcs import CommonSubstructure, find_mcs
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.layout import Layout, cached_layout
+from graphkin.collection.sar.rgroups import Decomposition, decompose
 from graphkin.collection.sar.scaffolds import ScaffoldTree, cached_scaffolds, read_scaffold
 from graphkin.collection.selection import Selector
 from graphkin.collection.structures import pattern_arguments, read_structure
@@ -66,6 +67,9 @@ class Builder(Protocol):
     def find_mcs(self, smiles: Sequence[str]) -> CommonSubstructure:
         """Return the maximum common substructure of molecules."""
 
+    def decompose(self, smiles: Sequence[str], core: str | None) -> Decomposition:
+        """Return the R groups of molecules. Raises the same errors as `decompose`."""
+
 
 @dataclass(frozen=True)
 class Ports:
@@ -74,7 +78,7 @@ class Ports:
     Attributes:
         reader: The reader of query structures.
         matcher: The matcher of substructures.
-        builder: The builder of clusters, scaffolds, maps and maximum common substructures.
+        builder: The builder of clusters, scaffolds, maps, maximum common substructures and R groups.
         sampler: A function that opens the sampler of positives and negatives.
         threads: The number of threads of a batch search.
         stage: A reporter of the progress of picks and batch searches. It may stop them by raising an error.
@@ -165,3 +169,7 @@ class _Builder:
 
     def find_mcs(self, smiles: Sequence[str]) -> CommonSubstructure:
         return find_mcs(smiles)
+
+    def decompose(self, smiles: Sequence[str], core: str | None) -> Decomposition:
+        with self._stage("R groups", len(smiles), "molecules") as advance:
+            return decompose(smiles, core, advance)

@@ -106,6 +106,9 @@ MAX_FILTERS = 100
 MAX_PATTERN = 10_000
 """Maximum size of a SMARTS, in bytes."""
 
+MAX_SERIES = 2000
+"""Maximum number of molecules of a series whose R groups are found."""
+
 MAX_VALUES = 1000
 """Maximum number of values of one filter."""
 

@@ -65,6 +65,7 @@ QUESTIONS = [
         {"/clusters/{id}/mcs", "/clusters/{id}/mcs.svg"},
         {"mcs", "mcs_depiction"},
     ),
+    Question({"rgroups"}, set(), set(), {"/rgroups"}, {"rgroups"}),
     Question({"map"}, {"map"}, {"map"}, {"/map"}, {"map"}),
     Question({"components"}, set(), set(), {"/components", "/components/{id}"}, {"components", "component"}),
     Question({"subgraph"}, set(), set(), {"/items/{id}/subgraph"}, {"subgraph"}),
@@ -82,6 +83,7 @@ QUESTIONS = [
 
 MISSING = {
     "library": {
+        "rgroups": "the client returns them",
         "structure": "`search` reads a structure and finds the item that it is",
         "components": "follow from `edges`",
         "subgraph": "follows from `edges`",
@@ -90,6 +92,7 @@ MISSING = {
         "negatives": "are for a trainer, which is a client",
     },
     "commands": {
+        "rgroups": "the client returns them",
         "structure": "`search` prints the structure that it read",
         "components": "follow from `export edges`",
         "subgraph": "follows from `export edges`",

@@ -41,6 +41,7 @@ from graphkin.protocol.replies import (
     Subgraph,
 )
 from graphkin.protocol.requests import structure_list
+from graphkin.protocol.rgroups import RGroupsReply
 from graphkin.protocol.values import (
     MAX_ANCHORS,
     MAX_BATCHES,
@@ -545,6 +546,57 @@ class AsyncCollection:
         fields = {"count": count, "method": method, "threshold": threshold, "from": source}
         body = {field: value for field, value in fields.items() if value is not None}
         return await self._reader.get(PickReply, "pick", body=body)
+
+    async def rgroups(
+        self,
+        *,
+        filters: Sequence[Mapping[str, Any]] | None = None,
+        name: str | None = None,
+        substructure: str | Mapping[str, str] | None = None,
+        similar: Mapping[str, Any] | None = None,
+        neighbors_of: Mapping[str, Any] | None = None,
+        cluster: Mapping[str, Any] | None = None,
+        scaffold: str | None = None,
+        ids: Sequence[int] | None = None,
+        sort: Mapping[str, Any] | None = None,
+        core: str | None = None,
+        property: str | None = None,
+    ) -> RGroupsReply:
+        """Return the R groups of a series of up to 2,000 molecules, at a common core.
+
+        Args:
+            filters: Conditions of the series, as in `query`.
+            name: Prefix of a name, as in `query`.
+            substructure: A substructure of the molecules, as in `query`.
+            similar: Series: the hits of a structure, as in `query`.
+            neighbors_of: Series: the neighbors of an item, as in `query`.
+            cluster: Series: the members of a cluster, as in `query`.
+            scaffold: Series: the molecules with exactly this Bemis-Murcko scaffold.
+            ids: Series: the items with these ids.
+            sort: Order of the rows, as in `query`.
+            core: Core as SMILES or SMARTS. The default is `scaffold`, or else the maximum common substructure of the
+                series.
+            property: A numeric property whose value each row has.
+
+        Returns:
+            `rows`, each with its `item`, `core`, `groups` by position and `value`; `columns`, the positions; `core` and
+            `pattern`; and `unmatched`, the ids of the molecules without the core.
+
+        Raises:
+            InvalidInput: An argument is invalid, or the molecules have no common core or are too many.
+            Conflict: The items are not molecules.
+
+        Example:
+            ```python
+            reply = nci.rgroups(substructure="c1ccncc1", core="c1ccncc1")
+            print(reply.columns, reply.rows[0].groups)
+            ```
+        """
+        source = {"similar": similar, "neighbors_of": neighbors_of, "cluster": cluster, "ids": ids}
+        conditions = {"filters": filters, "name": name, "substructure": substructure, "sort": sort}
+        fields = {**source, **conditions, "scaffold": scaffold, "core": core, "property": property}
+        body = {field: value for field, value in fields.items() if value is not None}
+        return await self._reader.get(RGroupsReply, "rgroups", body=body)
 
     async def clusters(
         self,

@@ -10,7 +10,7 @@ from rdkit.Chem import rdFMCS
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.protocol.errors import Conflict
 from graphkin.store.base import Generation
-from graphkin.store.records import Int32
+from graphkin.store.records import Int32, Int64
 
 COMPARED = 100
 """Maximum number of members of a cluster that are compared."""
@@ -67,15 +67,25 @@ def compared_members(generation: Generation, clusters: Clusters, number: int) ->
         NotFound: The cluster does not exist.
         Conflict: The items are not molecules.
     """
+    require_molecules(generation)
+    members = clusters.members(number)
+    return members[evenly_spaced(len(members), COMPARED)]
+
+
+def require_molecules(generation: Generation) -> None:
+    """Raise `Conflict` if the items are not molecules."""
     if generation.manifest.structure != "smiles":
         raise Conflict(
             "items of this kind have no common substructure",
             given=generation.manifest.kind,
             expected="molecules",
-            hint="cluster a collection of molecules",
+            hint="use a collection of molecules",
         )
-    members = clusters.members(number)
-    return members[np.linspace(0, len(members) - 1, min(COMPARED, len(members))).astype(np.int64)]
+
+
+def evenly_spaced(count: int, most: int) -> Int64:
+    """Return at most `most` evenly spaced positions among `count`, which include the first and the last."""
+    return np.linspace(0, count - 1, min(most, count)).astype(np.int64)
 
 
 def find_mcs(smiles: Sequence[str], seconds: int = SECONDS) -> CommonSubstructure:

@@ -56,6 +56,7 @@ REQUIRED_ACCESS: dict[str, Access] = {
     f"GET {C}/rejections": "read",
     f"GET {C}/reports": "read",
     f"GET {C}/reports/{{report}}.svg": "read",
+    f"POST {C}/rgroups": "read",
     f"POST {C}/search": "read",
     f"POST {C}/search/batch": "read",
     f"GET {C}/structure": "read",

@@ -56,6 +56,7 @@ NAMES = {
     "get /v1/collections/{c}/export": "export",
     "post /v1/collections/{c}/export": "export_selection",
     "post /v1/collections/{c}/positives/batch": "positives_batch",
+    "post /v1/collections/{c}/rgroups": "rgroups",
     "post /v1/collections/{c}/search": "search",
     "post /v1/collections/{c}/search/batch": "search_batch",
 }

@@ -533,6 +533,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/rgroups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find the R groups of a series
+         * @description The R groups of a series of up to 2,000 molecules: one row for each molecule, one column for each position.
+         *
+         *     RDKit's R-group decomposition finds them at the core of the request, at the scaffold of the series, or else at the
+         *     maximum common substructure of the series. Positions that hold hydrogen in all molecules have no column. Molecules
+         *     without the core are listed, too.
+         */
+        post: operations["rgroups"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{c}/pick": {
         parameters: {
             query?: never;
@@ -2382,6 +2406,119 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * RGroupRow
+         * @description A molecule of a series: its core and its R groups.
+         *
+         *     `core` is the core as SMILES, with `[*:1]` at position R1. `groups` maps each position to its R group, a SMILES with
+         *     the same label; `[H][*:1]` is hydrogen. A group that closes a ring stands at each of its positions. `value` is the
+         *     value of the property, null without a property or a value.
+         */
+        RGroupRow: {
+            /** @description The item. */
+            item: components["schemas"]["Item"];
+            /**
+             * Core
+             * @description The core as SMILES, with `[*:1]` at position R1.
+             * @example c1ccc([*:1])cc1
+             */
+            core: string;
+            /**
+             * Groups
+             * @description R group of each position, a SMILES with the label of the position.
+             * @example {
+             *       "R1": "C[*:1]"
+             *     }
+             */
+            groups: {
+                [key: string]: string;
+            };
+            /**
+             * Value
+             * @description Value of the property; null without a property or a value.
+             * @example 6.9
+             */
+            value: number | null;
+        };
+        /**
+         * RGroupsReply
+         * @description The R groups of a series.
+         *
+         *     `core` is the core of most rows, as SMILES with labels. `pattern` is the SMILES or SMARTS that RDKit matched; as
+         *     `core` of another request, it leads to the same positions. `source` says where the pattern comes from. `compared` is
+         *     the number of molecules whose maximum common substructure it is: evenly spaced molecules of the series, at most 100;
+         *     0 for other sources. `complete` is false if the search for that substructure reached its time limit of 1 s,
+         *     so that a larger core may exist.
+         *
+         *     `columns` are the positions in order. `rows` are the molecules with the core, in the order of the series.
+         *     `unmatched` are the ids of the molecules that do not contain the core.
+         */
+        RGroupsReply: {
+            /**
+             * Generation
+             * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
+            generation: string;
+            /**
+             * Core
+             * @description Core of most rows as SMILES, with `[*:1]` at position R1.
+             * @example c1ccc([*:1])cc1
+             */
+            core: string;
+            /**
+             * Pattern
+             * @description SMILES or SMARTS that RDKit matched.
+             * @example c1ccccc1
+             */
+            pattern: string;
+            /**
+             * Source
+             * @description Origin of the pattern: the request, the scaffold of the series, or its maximum common substructure.
+             * @example request
+             * @enum {string}
+             */
+            source: "request" | "scaffold" | "mcs";
+            /**
+             * Compared
+             * @description Number of molecules whose common substructure the core is, at most 100; 0 for other sources.
+             * @example 0
+             */
+            compared: number;
+            /**
+             * Complete
+             * @description Whether the search for the core ended within its 1 s; if not, a larger core may exist.
+             * @example true
+             */
+            complete: boolean;
+            /**
+             * Property
+             * @description Property of the values; null if the request names none.
+             * @example logp
+             */
+            property: string | null;
+            /**
+             * Columns
+             * @description Positions in order.
+             * @example [
+             *       "R1"
+             *     ]
+             */
+            columns: string[];
+            /**
+             * Rows
+             * @description Molecules with the core, in the order of the series.
+             */
+            rows: components["schemas"]["RGroupRow"][];
+            /**
+             * Unmatched
+             * @description Ids of the molecules that do not contain the core.
+             * @example [
+             *       12
+             *     ]
+             */
+            unmatched: number[];
+        };
+        /**
          * Range
          * @description The values of a property in a cluster.
          *
@@ -3385,6 +3522,87 @@ export interface components {
              * @default null
              */
             sort?: components["schemas"]["Sort"] | null;
+        };
+        /**
+         * RGroupsBody
+         * @description A series, and the core that its molecules are compared at.
+         *
+         *     The series is the result of a query: a source, conditions that molecules must all meet, and an order. The source is
+         *     at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all molecules of the collection.
+         */
+        RGroupsBody: {
+            /**
+             * Filters
+             * @description Up to 100 filters. An item must pass all of them.
+             * @default null
+             */
+            filters?: components["schemas"]["Filter"][] | null;
+            /**
+             * Name
+             * @description Prefix of one of the item's names, without regard to case.
+             * @default null
+             * @example 1
+             */
+            name?: string | null;
+            /**
+             * Substructure
+             * @description Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.
+             * @default null
+             * @example c1ccncc1
+             */
+            substructure?: string | components["schemas"]["Substructure"] | null;
+            /**
+             * @description Source: the items that are similar to a structure.
+             * @default null
+             */
+            similar?: components["schemas"]["SimilarSource"] | null;
+            /**
+             * @description Source: the stored neighbors of an item.
+             * @default null
+             */
+            neighbors_of?: components["schemas"]["NeighborsSource"] | null;
+            /**
+             * @description Source: the members of a cluster.
+             * @default null
+             */
+            cluster?: components["schemas"]["ClusterSource"] | null;
+            /**
+             * Scaffold
+             * @description Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the molecules without rings.
+             * @default null
+             * @example c1ccccc1
+             */
+            scaffold?: string | null;
+            /**
+             * Ids
+             * @description Source: up to 10,000 item ids.
+             * @default null
+             * @example [
+             *       0,
+             *       1,
+             *       2
+             *     ]
+             */
+            ids?: number[] | null;
+            /**
+             * @description Order of the items. The default is the order of the source.
+             * @default null
+             */
+            sort?: components["schemas"]["Sort"] | null;
+            /**
+             * Core
+             * @description Core as SMILES, or as SMARTS if it is no SMILES. Atoms `*` and `[*:1]` are R positions, and R groups at other atoms of the core get further positions. The default is the scaffold that selects the series, or else its maximum common substructure.
+             * @default null
+             * @example c1ccccc1
+             */
+            core?: string | null;
+            /**
+             * Property
+             * @description Numeric property whose value each row has, by its column name in exports.
+             * @default null
+             * @example logp
+             */
+            property?: string | null;
         };
         /**
          * SearchBatchBody
@@ -7299,6 +7517,162 @@ export interface operations {
             };
             /** @description The generation was deleted. */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rgroups: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "1",
+                 *       "core": "c1ccccc1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RGroupsBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RGroupsReply"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,56 @@
+"""POST rgroups: the R groups of a series of molecules."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from graphkin.api.context import RequestContext, open_context
+from graphkin.api.http.body import body_dependency, json_body
+from graphkin.api.http.openapi import problems
+from graphkin.api.http.paths import CollectionName
+from graphkin.api.http.reply import JSON, json_array
+from graphkin.api.http.route import with_access
+from graphkin.api.work.classes import SeriesRoute
+from graphkin.protocol.requests import GenerationQuery
+from graphkin.protocol.rgroups import RGroupsBody, RGroupsReply
+
+router = APIRouter(
+    prefix="/v1/collections/{c}",
+    tags=["structure and activity"],
+    route_class=with_access("read", SeriesRoute),
+    responses=problems(400, 404, 406, 409, 410, 413, 415, 422, 500, 503),
+)
+
+
+@router.post("/rgroups", response_model=RGroupsReply, openapi_extra=json_body(RGroupsBody))
+async def rgroups(
+    request: Request,
+    c: CollectionName,
+    body: Annotated[RGroupsBody, Depends(body_dependency(RGroupsBody))],
+    _: Annotated[GenerationQuery, Query()],
+) -> Response:
+    """The R groups of a series of up to 2,000 molecules: one row for each molecule, one column for each position.
+
+    RDKit's R-group decomposition finds them at the core of the request, at the scaffold of the series, or else at the
+    maximum common substructure of the series. Positions that hold hydrogen in all molecules have no column. Molecules
+    without the core are listed, too.
+    """
+    context = await open_context(request, c, (JSON,))
+    return await context.run(_reply, context, body)
+
+
+def _reply(context: RequestContext, body: RGroupsBody) -> Response:
+    series = context.collection.rgroups(body)
+    context.spend(len(series.ids))
+    items = context.open_generation.encode_items(series.ids.tolist())
+    rows = (b'{"item":%b,%b' % (item, to_json(row)[1:]) for item, row in zip(items, series.rows(), strict=True))
+    fields = {
+        "core": series.common_core,
+        **series.core._asdict(),
+        "property": body.property,
+        "columns": [*series.groups],
+        "unmatched": series.unmatched.tolist(),
+    }
+    return context.json(fields, rows=json_array(rows))

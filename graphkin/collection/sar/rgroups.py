@@ -1,0 +1,185 @@
+"""R groups of a series of molecules: RDKit's decomposition at a common core."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from rdkit import Chem, rdBase
+from rdkit.Chem import rdRGroupDecomposition
+
+from graphkin.collection.clusters.mcs import COMPARED, evenly_spaced, find_mcs, require_molecules
+from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.rgroups import CoreSource
+from graphkin.protocol.values import MAX_SERIES
+from graphkin.store.base import Generation
+from graphkin.store.records import Float64, Int32
+
+MCS_SECONDS = 1
+"""Time limit of the search for the core of a series, in seconds."""
+
+_CORE = "Core"
+
+
+class Core(NamedTuple):
+    """The substructure at which molecules are decomposed.
+
+    Attributes:
+        pattern: SMILES or SMARTS that RDKit matches.
+        source: Origin of the pattern.
+        compared: Number of molecules whose maximum common substructure it is, or 0.
+        complete: False if the search for it reached its time limit, so that a larger substructure may exist.
+    """
+
+    pattern: str
+    source: CoreSource
+    compared: int
+    complete: bool
+
+
+class Decomposition(NamedTuple):
+    """R groups of some molecules.
+
+    Attributes:
+        core: The core.
+        matched: Positions of the molecules with the core among all molecules, ascending.
+        cores: Core of each matched molecule as SMILES, with `[*:1]` at position R1.
+        groups: R groups of the matched molecules by position. A group is a SMILES with the label of its position.
+    """
+
+    core: Core
+    matched: list[int]
+    cores: list[str]
+    groups: dict[str, list[str]]
+
+    def with_source(self, source: CoreSource) -> Self:
+        """Return the decomposition with another origin of its core."""
+        return self._replace(core=self.core._replace(source=source))
+
+
+@dataclass(frozen=True)
+class RGroups:
+    """R groups of a series.
+
+    Attributes:
+        core: The core.
+        ids: (n,) int32 ids of the molecules with the core, in the order of the series.
+        cores: Core of each molecule as SMILES, with `[*:1]` at position R1.
+        groups: R groups of the molecules by position, in the order R1, R2, ... A group is a SMILES with the label of
+            its position, such as `[H][*:1]` for hydrogen.
+        values: (n,) float64 values of the property, NaN for molecules without a value; None without a property.
+        unmatched: (m,) int32 ids of the molecules that do not contain the core, in the order of the series.
+    """
+
+    core: Core
+    ids: Int32
+    cores: list[str]
+    groups: Mapping[str, list[str]]
+    values: Float64 | None
+    unmatched: Int32
+
+    @property
+    def common_core(self) -> str:
+        """The core of most molecules, or the pattern if no molecule contains it."""
+        return Counter(self.cores).most_common(1)[0][0] if self.cores else self.core.pattern
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Iterate over the molecules: core, groups by position, and value, None if it has none."""
+        values = np.full(len(self.ids), np.nan) if self.values is None else self.values
+        optional_values = [None if np.isnan(value) else value for value in values.tolist()]
+        for row, (core, value) in enumerate(zip(self.cores, optional_values, strict=True)):
+            groups = {position: column[row] for position, column in self.groups.items() if column[row]}
+            yield {"core": core, "groups": groups, "value": value}
+
+    @classmethod
+    def from_decomposition(cls, ids: Int32, values: Float64 | None, decomposition: Decomposition) -> "RGroups":
+        """Return the R groups of the items `ids` with these values, whose molecules were decomposed in this order."""
+        core, positions, cores, groups = decomposition
+        matched = np.array(positions, np.int64)
+        rest = np.delete(ids, matched)
+        return cls(core, ids[matched], cores, groups, None if values is None else values[matched], rest)
+
+
+def require_series(generation: Generation, ids: Int32) -> None:
+    """Check that items are molecules, and that they are neither none nor too many.
+
+    Raises:
+        Conflict: The items are not molecules.
+        InvalidInput: There are no items, or more than `MAX_SERIES`.
+    """
+    require_molecules(generation)
+    if not 0 < len(ids) <= MAX_SERIES:
+        raise InvalidInput(
+            "a series needs molecules" if len(ids) == 0 else "this series has too many molecules",
+            given=f"{len(ids):,} molecules",
+            expected=f"1 to {MAX_SERIES:,} molecules",
+            hint="select other molecules: by ids, a cluster, filters or a substructure"
+            if len(ids) == 0
+            else "select fewer molecules: by ids, a cluster, filters or a substructure",
+        )
+
+
+def decompose(
+    smiles: Sequence[str], core: str | None, advance: Callable[[int], object] = lambda _: None
+) -> Decomposition:
+    """Return the R groups of one or more molecules by RDKit's `RGroupDecomposition` with its default options.
+
+    The time is not bounded: small symmetric cores match a molecule in many ways. A server therefore runs this in a
+    worker process with a time limit.
+
+    Args:
+        smiles: The molecules.
+        core: Core as SMILES or SMARTS; None for the maximum common substructure.
+        advance: Called with 1 after each molecule.
+
+    Raises:
+        InvalidInput: The core cannot be read, or the molecules have no common substructure.
+    """
+    with rdBase.BlockLogs():
+        used_core = _common_core(smiles) if core is None else Core(core, "request", 0, complete=True)
+        decomposition = rdRGroupDecomposition.RGroupDecomposition([_read_core(used_core.pattern)])
+        matched = []
+        for position, text in enumerate(smiles):
+            if decomposition.Add(Chem.MolFromSmiles(text)) >= 0:
+                matched.append(position)
+            advance(1)
+        if not matched:
+            return Decomposition(used_core, [], [], {})
+        decomposition.Process()
+        columns = decomposition.GetRGroupsAsColumns(asSmiles=True)
+    positions = sorted((name for name in columns if name != _CORE), key=lambda name: int(name[1:]))
+    return Decomposition(used_core, matched, columns[_CORE], {name: columns[name] for name in positions})
+
+
+def _common_core(smiles: Sequence[str]) -> Core:
+    """Return the maximum common substructure of molecules, of which at most `COMPARED` are compared."""
+    compared = [smiles[position] for position in evenly_spaced(len(smiles), COMPARED)]
+    mcs = find_mcs(compared, MCS_SECONDS)
+    if mcs.smarts is None:
+        raise InvalidInput(
+            "these molecules have no common substructure"
+            if mcs.complete
+            else f"no common substructure of these molecules was found within {MCS_SECONDS} s",
+            given=f"{len(smiles):,} molecules",
+            expected="molecules of one series, or a core",
+            hint="set core, or select molecules that are more alike",
+        )
+    return Core(mcs.smarts, "mcs", len(compared), mcs.complete)
+
+
+def _read_core(text: str) -> Chem.Mol:
+    """Return a core from SMILES, or from SMARTS if the text has atoms by number or is no SMILES.
+
+    RDKit's SMILES parser accepts atoms such as `[#6]`, but as atoms without hydrogens.
+    """
+    molecule = None if "[#" in text else Chem.MolFromSmiles(text)
+    molecule = molecule or Chem.MolFromSmarts(text)
+    if molecule is None or molecule.GetNumAtoms() == 0:
+        raise InvalidInput(
+            "the core cannot be read",
+            given=text[:200],
+            expected="SMILES or SMARTS of at least one atom",
+            hint="check it by drawing it, as in `c1ccc2[nH]ccc2c1` or `[c,n]1ccccc1`",
+        )
+    return molecule

@@ -1,0 +1,74 @@
+"""Request for the R groups of a series, and the reply."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from graphkin.protocol.frozen import Frozen
+from graphkin.protocol.replies import FromGeneration, Item
+from graphkin.protocol.requests import QueryFields
+from graphkin.protocol.values import MAX_PATTERN
+
+CoreSource = Literal["request", "scaffold", "mcs"]
+"""Origin of a core: the request, the scaffold that selects the series, or its maximum common substructure."""
+
+
+class RGroupsBody(QueryFields):
+    """A series, and the core that its molecules are compared at.
+
+    The series is the result of a query: a source, conditions that molecules must all meet, and an order. The source is
+    at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all molecules of the collection.
+    """
+
+    core: Annotated[
+        str | None,
+        Field(
+            max_length=MAX_PATTERN,
+            description="Core as SMILES, or as SMARTS if it is no SMILES. Atoms `*` and `[*:1]` are R positions, and R "
+            "groups at other atoms of the core get further positions. The default is the scaffold that selects "
+            "the series, or else its maximum common substructure.",
+            examples=["c1ccccc1"],
+        ),
+    ] = None
+    property: Annotated[
+        str | None,
+        Field(description="Numeric property whose value each row has, by its column name in exports.", examples=[None]),
+    ] = None
+
+
+class RGroupRow(Frozen):
+    """A molecule of a series: its core and its R groups.
+
+    `core` is the core as SMILES, with `[*:1]` at position R1. `groups` maps each position to its R group, a SMILES with
+    the same label; `[H][*:1]` is hydrogen. A group that closes a ring stands at each of its positions. `value` is the
+    value of the property, null without a property or a value.
+    """
+
+    item: Item
+    core: str
+    groups: dict[str, str]
+    value: float | None
+
+
+class RGroupsReply(FromGeneration):
+    """The R groups of a series.
+
+    `core` is the core of most rows, as SMILES with labels. `pattern` is the SMILES or SMARTS that RDKit matched; as
+    `core` of another request, it leads to the same positions. `source` says where the pattern comes from. `compared` is
+    the number of molecules whose maximum common substructure it is: evenly spaced molecules of the series, at most 100;
+    0 for other sources. `complete` is false if the search for that substructure reached its time limit of 1 s,
+    so that a larger core may exist.
+
+    `columns` are the positions in order. `rows` are the molecules with the core, in the order of the series.
+    `unmatched` are the ids of the molecules that do not contain the core.
+    """
+
+    core: str
+    pattern: str
+    source: CoreSource
+    compared: int
+    complete: bool
+    property: str | None
+    columns: list[str]
+    rows: list[RGroupRow]
+    unmatched: list[int]

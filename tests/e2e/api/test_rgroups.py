@@ -1,0 +1,79 @@
+"""POST rgroups equals RDKit's R-group decomposition of the exported molecules."""
+
+import io
+from typing import Any
+
+import httpx
+import pandas as pd
+import pytest
+from rdkit import Chem
+from rdkit.Chem import rdRGroupDecomposition
+
+URL = "/v1/collections/nci"
+PYRIDINE = "c1ccncc1"
+
+
+@pytest.fixture(scope="module")
+def smiles(client: httpx.Client) -> "pd.Series[str]":
+    reply = client.get(f"{URL}/export", params={"what": "items", "format": "parquet"})
+    return pd.read_parquet(io.BytesIO(reply.content)).set_index("id")["smiles"]
+
+
+def post(client: httpx.Client, **body: Any) -> dict[str, Any]:
+    reply = client.post(f"{URL}/rgroups", json=body)
+    assert reply.status_code == 200, reply.text
+    content: dict[str, Any] = reply.json()
+    return content
+
+
+def test_reply_equals_rdkits_decomposition(client: httpx.Client, smiles: "pd.Series[str]") -> None:
+    pattern = Chem.MolFromSmiles(PYRIDINE)
+    matching = [id for id, text in smiles.items() if Chem.MolFromSmiles(text).HasSubstructMatch(pattern)]
+    ids = [*matching[:30], *(id for id in smiles.index[:40] if id not in matching)][::-1]
+    reply = post(client, ids=ids, core=PYRIDINE, property="molwt")
+    molecules = [Chem.MolFromSmiles(smiles[id]) for id in ids]
+    rows, unmatched = rdRGroupDecomposition.RGroupDecompose([pattern], molecules, asSmiles=True)
+    assert [{"Core": row["core"], **row["groups"]} for row in reply["rows"]] == rows
+    assert reply["unmatched"] == [ids[position] for position in unmatched]
+    assert reply["columns"] == sorted(rows[0].keys() - {"Core"})
+    assert [row["item"]["id"] for row in reply["rows"]] == [id for id in ids if id in matching]
+    assert all(row["value"] == row["item"]["properties"]["molwt"] for row in reply["rows"])
+    fields = {"pattern": PYRIDINE, "source": "request", "compared": 0, "complete": True, "property": "molwt"}
+    assert {name: reply[name] for name in fields} == fields
+    assert reply["core"] == rows[0]["Core"]
+
+
+def test_series_without_a_core_is_compared_at_its_common_substructure(client: httpx.Client) -> None:
+    query = {"substructure": {"smiles": PYRIDINE}, "filters": [{"property": "molwt", "max": 200}]}
+    reply = post(client, **query)
+    assert reply["source"] == "mcs"
+    assert reply["compared"] == len(reply["rows"]) > 2
+    assert not reply["unmatched"]
+    assert {row["value"] for row in reply["rows"]} == {None}
+    core = Chem.MolFromSmarts(reply["pattern"])
+    assert all(Chem.MolFromSmiles(row["item"]["smiles"]).HasSubstructMatch(core) for row in reply["rows"])
+    assert post(client, **query, core=reply["pattern"])["rows"] == reply["rows"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "detail"),
+    [
+        ({"ids": [1, 2], "core": "c1ccccc"}, 422, "the core cannot be read"),
+        ({"ids": [1, 2], "core": "C" * 10_001}, 422, "core"),
+        ({"ids": [1, 2], "property": "weight"}, 422, "no numeric property"),
+        ({"ids": []}, 422, "a series needs molecules"),
+        ({"ids": [1, 10**6]}, 404, ""),
+        ({"ids": [1], "cluster": {"id": 1}}, 422, "at most one of"),
+        ({"ids": [1], "cores": "C"}, 422, "cores"),
+    ],
+)
+def test_invalid_series_is_refused(client: httpx.Client, body: dict[str, Any], status: int, detail: str) -> None:
+    reply = client.post(f"{URL}/rgroups", json=body)
+    assert reply.status_code == status, reply.text
+    assert detail in reply.json()["detail"]
+
+
+def test_graphs_have_no_r_groups(client: httpx.Client) -> None:
+    reply = client.post("/v1/collections/social/rgroups", json={"ids": [1, 2]})
+    assert reply.status_code == 409
+    assert reply.json()["expected"] == "molecules"
