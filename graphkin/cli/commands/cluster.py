@@ -44,7 +44,7 @@ def cluster(
     begins with its center: the centroid of Taylor-Butina, the medoid of single linkage, or the first molecule with a
     scaffold.
 
-    butina compares all pairs of items, so the top-k limit of the collection does not matter.
+    butina uses all pairs of similar items, so the top-k limit of the collection does not matter.
     """
     from graphkin.cli.conditions import parse_clustering
     from graphkin.cli.output import atomic_file, progress, report_file, require_json_apart

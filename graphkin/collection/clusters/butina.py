@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from graphkin.collection.clusters.neighbor_pairs import neighbor_pairs
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.complete import exact_descriptors
 from graphkin.protocol.errors import InvalidInput, require
@@ -24,15 +25,15 @@ def butina_clusters(
     """Cluster all items by the algorithm of Taylor and Butina.
 
     The item with the most neighbors and its neighbors form the first cluster. The next clusters are formed in the same
-    way from the items that remain. Neighbors are all items with similarity ≥ `threshold`. All pairs
-    are compared, so the threshold and the top-k limit of the similarity graph do not matter. They are counted once,
-    before the first cluster. Ties are broken by the content of items, so the order of the input does not matter.
+    way from the items that remain. Neighbors are all items with similarity ≥ `threshold`, so the threshold and the
+    top-k limit of the similarity graph do not matter. They are counted once, before the first cluster. Ties are broken
+    by the content of items, so the order of the input does not matter.
 
     Args:
         generation: The generation.
         threshold: The lowest similarity of neighbors, in (0, 1].
         threads: The number of threads of the join.
-        advance: A function that is called with the number of compared items.
+        advance: A function that is called with the number of items that are done.
         max_pairs: The largest accepted number of similar pairs. None means any number.
 
     Raises:
@@ -46,7 +47,7 @@ def butina_clusters(
         hint="choose a threshold such as 0.6",
     )
     descriptors = exact_descriptors(generation, threshold)
-    pairs = descriptors.pairs(0, threads, advance)
+    pairs = neighbor_pairs(generation, descriptors, threshold, threads, advance)
     return clusters_from_pairs(pairs if max_pairs is None else _limit(pairs, max_pairs), descriptors.tie)
 
 
