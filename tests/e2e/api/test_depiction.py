@@ -69,7 +69,7 @@ def test_orientation_and_highlight_are_independent(client: httpx.Client) -> None
 def test_fragment_is_drawn_as_written_with_cut_bonds(
     client: httpx.Client, fragment: str, cut_bonds: int, numbers: int
 ) -> None:
-    query = {"smiles": fragment, "fragment": True, "width": 130, "height": 90}
+    query: dict[str, str | int | bool] = {"smiles": fragment, "fragment": True, "width": 130, "height": 90}
     svg = parse_svg(client.get("/v1/collections/nci/structure.svg", params=query))
     assert svg.findtext(f"{SVG}title") == fragment
     paths = list(svg.iter(f"{SVG}path"))

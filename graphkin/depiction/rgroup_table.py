@@ -1,0 +1,167 @@
+"""Task `draw_rgroup_table`: an R-group table as one picture, with structures aligned to the core."""
+
+import unicodedata
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+
+from rdkit import Chem, rdBase
+from rdkit.Chem.Draw import rdMolDraw2D
+from rdkit.Geometry import Point2D
+
+from graphkin.depiction.molecule import PALETTE, number_attachment_points, parse
+from graphkin.depiction.rgroups import align_with_core, core_template, read_core
+
+PictureFormat = Literal["svg", "png"]
+
+_WIDTH, _STRUCTURE = 210, 140  # pixels of a structure
+_TEXT = 24  # height of a line of text in pixels
+_ROW = _STRUCTURE + _TEXT
+_VALUE_WIDTH = 120  # pixels of the column of the property
+_BOND = 22.0  # pixels of a bond, unless a structure would not fit
+_FONT, _CHARACTER = 13, 8  # height of the text and width of a character in pixels
+_MIDDLE = 0  # alignment of a text around a point
+_GRAY, _BLACK = (0.8, 0.8, 0.8), (0.0, 0.0, 0.0)
+_SMALLEST, _LARGEST = (1.0, 1.0, 1.0), (0.45, 0.72, 0.88)  # background of the smallest and the largest value
+
+
+class PictureRow(TypedDict):
+    """One molecule of a picture.
+
+    Attributes:
+        name: The text under the structure.
+        smiles: The molecule.
+        core: Its core as SMILES with attachment points.
+        groups: Its group at each position, in the order of positions.
+        value: The value of the property, or None.
+    """
+
+    name: str
+    smiles: str
+    core: str
+    groups: Sequence[str]
+    value: float | None
+
+
+def draw_rgroup_table(
+    core: str,
+    positions: Sequence[str],
+    rows: Sequence[PictureRow],
+    property: str | None,
+    note: str,
+    format: PictureFormat,
+) -> str:
+    """Draw an R-group table.
+
+    The head shows the core with its positions. Each row shows a molecule, its groups and its value of the property on a
+    background that is darker for a larger value.
+
+    Args:
+        core: The core of most molecules as SMILES.
+        positions: Names of the positions.
+        rows: The molecules.
+        property: Name of the property, or None.
+        note: A line under the table.
+        format: Format of the picture.
+
+    Returns:
+        The SVG document, or the PNG file in base64.
+    """
+    page = _Page(len(positions), len(rows), format, has_value=property is not None)
+    last = len(positions) + 1
+    values = [row["value"] for row in rows if row["value"] is not None]
+    low, high = (min(values), max(values)) if values else (0.0, 0.0)
+    with rdBase.BlockLogs():
+        page.structure(0, 0, core_template(read_core(core)))
+        for column, name in enumerate(positions, 1):
+            page.text(0, column, name)
+        if property is not None:
+            page.text(0, last, property)
+        for number, row in enumerate(rows, 1):
+            molecule = parse(row["smiles"])
+            align_with_core(molecule, ".".join([row["core"], *row["groups"]]))
+            page.structure(number, 0, molecule, row["name"])
+            for column, group in enumerate(row["groups"], 1):
+                page.structure(number, column, _parse_group(group), is_fragment=True)
+            if row["value"] is not None:
+                page.fill(number, last, (row["value"] - low) / (high - low) if high > low else 0.0)
+                page.text(number, last, f"{row['value']:g}")
+    return page.finish(note)
+
+
+def _parse_group(smiles: str) -> Chem.Mol:
+    group = parse(smiles)
+    number_attachment_points(group)
+    return group
+
+
+class _Page:
+    """A drawing with a head, rows of equal height and a last line.
+
+    Rows and columns are counted from 0. Row 0 is the head, column 0 has the molecules.
+    """
+
+    def __init__(self, positions: int, rows: int, format: PictureFormat, *, has_value: bool) -> None:
+        self._lefts = [column * _WIDTH for column in range(positions + 2)]
+        width = self._lefts[-1] + _VALUE_WIDTH * has_value
+        height = (rows + 1) * _ROW + _TEXT
+        draw = rdMolDraw2D.MolDraw2DSVG if format == "svg" else rdMolDraw2D.MolDraw2DCairo
+        self._canvas = draw(width, height, _WIDTH, _STRUCTURE)
+        options = self._canvas.drawOptions()
+        options.updateAtomPalette(PALETTE)
+        options.fixedBondLength = _BOND  # type: ignore[assignment]  # The stubs of options are wrong.
+        self._canvas.ClearDrawing()
+        options.clearBackground = False  # type: ignore[assignment]
+        self._rows = rows
+        self._width = width
+
+    def structure(
+        self, row: int, column: int, molecule: Chem.Mol, name: str = "", *, is_fragment: bool = False
+    ) -> None:
+        """Draw a structure, and a name under it. A fragment has wavy lines at its attachment points."""
+        self._canvas.drawOptions().dummiesAreAttachments = is_fragment  # type: ignore[assignment]
+        self._canvas.SetOffset(self._lefts[column], row * _ROW)
+        self._canvas.DrawMolecule(molecule)
+        if name:
+            self._write(name, self._lefts[column] + _WIDTH / 2, row * _ROW + _STRUCTURE + _TEXT / 2, _WIDTH)
+
+    def text(self, row: int, column: int, text: str) -> None:
+        """Write text in the center of a cell."""
+        width = _WIDTH if column < len(self._lefts) - 1 else _VALUE_WIDTH
+        self._write(text, self._lefts[column] + width / 2, row * _ROW + _STRUCTURE / 2, width)
+
+    def fill(self, row: int, column: int, share: float) -> None:
+        """Fill a cell of the last column with the color of a value: 0 for the smallest, 1 for the largest."""
+        self._canvas.SetOffset(0, 0)
+        self._canvas.SetColour(tuple(low + share * (high - low) for low, high in zip(_SMALLEST, _LARGEST, strict=True)))
+        self._canvas.SetFillPolys(True)
+        left, top = self._lefts[column], row * _ROW
+        self._canvas.DrawRect(Point2D(left, top), Point2D(left + _VALUE_WIDTH, top + _ROW), rawCoords=True)
+
+    def finish(self, note: str) -> str:
+        """Draw lines between the rows and the note, and return the picture as SVG, or as PNG in base64."""
+        self._canvas.SetOffset(0, 0)
+        self._canvas.SetColour(_GRAY)
+        for row in range(1, self._rows + 2):
+            self._canvas.DrawLine(Point2D(0, row * _ROW), Point2D(self._width, row * _ROW), rawCoords=True)
+        self._write(note, self._width / 2, (self._rows + 1) * _ROW + _TEXT / 2, self._width)
+        self._canvas.FinishDrawing()
+        picture = self._canvas.GetDrawingText()
+        return b64encode(picture).decode() if isinstance(picture, bytes) else picture
+
+    def _write(self, text: str, x: float, y: float, width: float) -> None:
+        """Write one line around a point, cut to a width."""
+        line = _ascii(text)
+        most = int(width / _CHARACTER)
+        self._canvas.SetOffset(0, 0)
+        self._canvas.SetFontSize(_FONT)
+        self._canvas.SetColour(_BLACK)
+        cut = line if len(line) <= most else f"{line[: most - 3]}..."
+        self._canvas.DrawString(cut, Point2D(x, y), _MIDDLE, rawCoords=True)
+
+
+def _ascii(text: str) -> str:
+    """Return text in the characters that RDKit can write: without accents, with u for µ and ? for other letters."""
+    plain = unicodedata.normalize("NFKD", text.replace("µ", "u").replace("μ", "u"))
+    letters = (character for character in plain if character.isprintable() and not unicodedata.combining(character))
+    return "".join(letters).encode("ascii", "replace").decode()
