@@ -36,6 +36,9 @@ async def rgroups(
     RDKit's R-group decomposition finds them at the core of the request, at the scaffold of the series, or else at the
     maximum common substructure of the series. Positions that hold hydrogen in all molecules have no column. Molecules
     without the core are listed, too.
+
+    With a property, the reply has the contributions of the R groups to it (Free-Wilson analysis), if there is enough
+    data, and the matrix of two positions has the mean of the property for each combination of R groups.
     """
     context = await open_context(request, c, (JSON,))
     return await context.run(_reply, context, body)
@@ -52,5 +55,7 @@ def _reply(context: RequestContext, body: RGroupsBody) -> Response:
         "property": body.property,
         "columns": [*series.groups],
         "unmatched": series.unmatched.tolist(),
+        "free_wilson": series.free_wilson(),
+        "matrix": series.matrix(body.matrix),
     }
     return context.json(fields, rows=json_array(rows))

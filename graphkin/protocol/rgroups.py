@@ -34,6 +34,16 @@ class RGroupsBody(QueryFields):
         str | None,
         Field(description="Numeric property whose value each row has, by its column name in exports.", examples=[None]),
     ] = None
+    matrix: Annotated[
+        list[str] | None,
+        Field(
+            min_length=2,
+            max_length=2,
+            description="Two positions whose R groups are the rows and the columns of the matrix. The default is the "
+            "first two positions.",
+            examples=[["R1", "R2"]],
+        ),
+    ] = None
 
 
 class RGroupRow(Frozen):
@@ -50,6 +60,63 @@ class RGroupRow(Frozen):
     value: float | None
 
 
+class GroupContribution(Frozen):
+    """The contribution of one R group to the property, against the reference group of its position.
+
+    The reference group is the most frequent one: its contribution is 0, without a standard error. `contribution` is
+    null if the data do not determine it, because the group occurs only together with certain groups at other positions,
+    or if nothing was fitted. `compounds` is the number of fitted molecules with this group.
+    """
+
+    position: str
+    group: str
+    compounds: int
+    contribution: float | None
+    standard_error: float | None
+    is_reference: bool
+
+
+class FreeWilson(Frozen):
+    """A Free-Wilson analysis: the property as a baseline plus one contribution for each R group, by least squares.
+
+    Only molecules with a value are fitted. `problem` is the reason why nothing was fitted, null if there is enough
+    data: at least 5 more molecules with a value than independent parameters, two groups at one position or more, and
+    at most 500 groups in all. `baseline` is the property of a molecule with the reference groups. `residual_sd` is the
+    residual standard deviation, and `r_squared` the share of the variance that the model explains.
+    """
+
+    compounds: int
+    parameters: int
+    problem: str | None
+    baseline: float | None
+    baseline_error: float | None
+    residual_sd: float | None
+    r_squared: float | None
+    contributions: list[GroupContribution]
+
+
+class MatrixCell(Frozen):
+    """The molecules with one R group at each of two positions: the mean of the property, and how many have a value.
+
+    `row` and `column` are indices of the R groups in the matrix.
+    """
+
+    row: int
+    column: int
+    ids: list[int]
+    values: int
+    mean: float | None
+
+
+class GroupMatrix(Frozen):
+    """The R groups at two positions, the most frequent first, and their combinations that a molecule has."""
+
+    positions: list[str]
+    rows: list[str]
+    columns: list[str]
+    cells: list[MatrixCell]
+
+
 class RGroupsReply(FromGeneration):
     """The R groups of a series.
 
@@ -61,6 +128,8 @@ class RGroupsReply(FromGeneration):
 
     `columns` are the positions in order. `rows` are the molecules with the core, in the order of the series.
     `unmatched` are the ids of the molecules that do not contain the core.
+
+    `free_wilson` is null without a property. `matrix` is null if there are fewer than two positions.
     """
 
     core: str
@@ -72,3 +141,5 @@ class RGroupsReply(FromGeneration):
     columns: list[str]
     rows: list[RGroupRow]
     unmatched: list[int]
+    free_wilson: FreeWilson | None
+    matrix: GroupMatrix | None

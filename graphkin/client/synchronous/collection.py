@@ -559,6 +559,7 @@ class Collection:
         sort: Mapping[str, Any] | None = None,
         core: str | None = None,
         property: str | None = None,
+        matrix: Sequence[str] | None = None,
     ) -> RGroupsReply:
         """Return the R groups of a series of up to 2,000 molecules, at a common core.
 
@@ -574,11 +575,13 @@ class Collection:
             sort: Order of the rows, as in `query`.
             core: Core as SMILES or SMARTS. The default is `scaffold`, or else the maximum common substructure of the
                 series.
-            property: A numeric property whose value each row has.
+            property: A numeric property whose value each row has, and whose Free-Wilson contributions the reply has.
+            matrix: Two positions whose R groups are the rows and the columns of `matrix`. The default is the first two.
 
         Returns:
             `rows`, each with its `item`, `core`, `groups` by position and `value`; `columns`, the positions; `core` and
-            `pattern`; and `unmatched`, the ids of the molecules without the core.
+            `pattern`; `unmatched`, the ids of the molecules without the core; `free_wilson`, None without a property;
+            and `matrix`, None if there are fewer than two positions.
 
         Raises:
             InvalidInput: An argument is invalid, or the molecules have no common core or are too many.
@@ -592,7 +595,7 @@ class Collection:
         """
         source = {"similar": similar, "neighbors_of": neighbors_of, "cluster": cluster, "ids": ids}
         conditions = {"filters": filters, "name": name, "substructure": substructure, "sort": sort}
-        fields = {**source, **conditions, "scaffold": scaffold, "core": core, "property": property}
+        fields = {**source, **conditions, "scaffold": scaffold, "core": core, "property": property, "matrix": matrix}
         body = {field: value for field, value in fields.items() if value is not None}
         return self._reader.get(RGroupsReply, "rgroups", body=body)
 

@@ -22,7 +22,8 @@ MAX_GROUPS = 500
 _ESTIMABLE = 1e-8  # largest squared share of the null space in a parameter that the data determine
 
 
-class Contribution(NamedTuple):
+@dataclass(frozen=True)
+class Contribution:
     """The contribution of one group at one R position.
 
     Attributes:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +9,8 @@ from graphkin.collection.sar.groups import rank_groups
 from graphkin.store.records import Float64
 
 
-class Cell(NamedTuple):
+@dataclass(frozen=True)
+class Cell:
     """The compounds with one group at the first position and one group at the second position.
 
     Attributes:
@@ -33,20 +33,25 @@ class GroupMatrix:
     """The groups at two R positions, and the compounds of each combination of groups.
 
     Attributes:
+        positions: Names of the two positions, such as R1 and R2.
         rows: Groups at the first position as SMILES, the most frequent one first.
         columns: Groups at the second position, in the same order.
         cells: The combinations that have a compound, by row and then by column.
     """
 
+    positions: tuple[str, str]
     rows: list[str]
     columns: list[str]
     cells: list[Cell]
 
 
-def group_matrix(rows: Sequence[str], columns: Sequence[str], ids: Sequence[int], values: Float64) -> GroupMatrix:
+def group_matrix(
+    positions: tuple[str, str], rows: Sequence[str], columns: Sequence[str], ids: Sequence[int], values: Float64
+) -> GroupMatrix:
     """Return the matrix of the groups at two R positions.
 
     Args:
+        positions: Names of the positions.
         rows: The group of each compound at the first position, as SMILES.
         columns: The group of each compound at the second position.
         ids: The id of each compound.
@@ -68,4 +73,4 @@ def group_matrix(rows: Sequence[str], columns: Sequence[str], ids: Sequence[int]
             zip(distinct.tolist(), counts.tolist(), sums.tolist(), strict=True)
         )
     ]
-    return GroupMatrix(first.groups, second.groups, cells)
+    return GroupMatrix(positions, first.groups, second.groups, cells)

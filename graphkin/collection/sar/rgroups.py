@@ -10,6 +10,8 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdRGroupDecomposition
 
 from graphkin.collection.clusters.mcs import COMPARED, evenly_spaced, find_mcs, require_molecules
+from graphkin.collection.sar.free_wilson import FreeWilson, fit_free_wilson
+from graphkin.collection.sar.group_matrix import GroupMatrix, group_matrix
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.rgroups import CoreSource
 from graphkin.protocol.values import MAX_SERIES
@@ -83,6 +85,31 @@ class RGroups:
     def common_core(self) -> str:
         """The core of most molecules, or the pattern if no molecule contains it."""
         return Counter(self.cores).most_common(1)[0][0] if self.cores else self.core.pattern
+
+    def free_wilson(self) -> FreeWilson | None:
+        """Return the contributions of the R groups to the property, or None without a property."""
+        return None if self.values is None else fit_free_wilson(self.groups, self.values)
+
+    def matrix(self, positions: Sequence[str] | None = None) -> GroupMatrix | None:
+        """Return the matrix of the R groups at two positions, by default the first two.
+
+        Without `positions`, the matrix is None if there are fewer than two positions.
+
+        Raises:
+            InvalidInput: There are no such two positions.
+        """
+        first, second = positions or (*self.groups, None, None)[:2]
+        if positions is None and second is None:
+            return None
+        if first not in self.groups or second not in self.groups or first == second:
+            raise InvalidInput(
+                "the matrix needs two positions of the R-group table",
+                given=f"{first}, {second}",
+                expected=f"two of {', '.join(self.groups)}" if len(self.groups) > 1 else "a table with two positions",
+                hint="leave matrix out for the first two positions",
+            )
+        values = np.full(len(self.ids), np.nan) if self.values is None else self.values
+        return group_matrix((first, second), self.groups[first], self.groups[second], self.ids.tolist(), values)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Iterate over the molecules: core, groups by position, and value, None if it has none."""

@@ -61,6 +61,8 @@ def test_series_without_a_core_is_compared_at_its_common_substructure(client: ht
         ({"ids": [1, 2], "core": "c1ccccc"}, 422, "the core cannot be read"),
         ({"ids": [1, 2], "core": "C" * 10_001}, 422, "core"),
         ({"ids": [1, 2], "property": "weight"}, 422, "no numeric property"),
+        ({"ids": [1, 2], "core": "C", "matrix": ["R1", "R99"]}, 422, "the matrix needs two positions"),
+        ({"ids": [1, 2], "matrix": ["R1"]}, 422, "matrix"),
         ({"ids": []}, 422, "a series needs molecules"),
         ({"ids": [1, 10**6]}, 404, ""),
         ({"ids": [1], "cluster": {"id": 1}}, 422, "at most one of"),
@@ -77,3 +79,24 @@ def test_graphs_have_no_r_groups(client: httpx.Client) -> None:
     reply = client.post("/v1/collections/social/rgroups", json={"ids": [1, 2]})
     assert reply.status_code == 409
     assert reply.json()["expected"] == "molecules"
+
+
+def test_reply_has_free_wilson_contributions_and_a_matrix(client: httpx.Client) -> None:
+    query = {"substructure": {"smiles": PYRIDINE}, "core": PYRIDINE}
+    reply = post(client, **query, property="molwt", matrix=["R2", "R1"])
+    rows = pd.DataFrame([{**row["groups"], "id": row["item"]["id"], "value": row["value"]} for row in reply["rows"]])
+    fit, matrix = reply["free_wilson"], reply["matrix"]
+    assert fit["compounds"] == rows["value"].count()
+    assert {(each["position"], each["group"]) for each in fit["contributions"]} == {
+        (position, group) for position in reply["columns"] for group in rows[position]
+    }
+    assert matrix["positions"] == ["R2", "R1"]
+    expected = rows.groupby(["R2", "R1"]).agg(ids=("id", list), values=("value", "count"), mean=("value", "mean"))
+    cells = {(matrix["rows"][cell["row"]], matrix["columns"][cell["column"]]): cell for cell in matrix["cells"]}
+    assert cells.keys() == set(expected.index)
+    for key, row in expected.iterrows():
+        assert (cells[key]["ids"], cells[key]["values"]) == (row["ids"], row["values"])
+        assert cells[key]["mean"] == pytest.approx(row["mean"])
+    plain = post(client, **query)
+    assert plain["free_wilson"] is None
+    assert plain["matrix"]["positions"] == ["R1", "R2"]

@@ -154,7 +154,7 @@ def test_matrix_cells_equal_a_pivot_table_of_pandas() -> None:
     values = np.random.default_rng(0).normal(7, 1, 80)
     values[::7] = np.nan
     ids = [3 * each for each in range(80)]
-    matrix = group_matrix(groups["R1"], groups["R2"], ids, values)
+    matrix = group_matrix(("R1", "R2"), groups["R1"], groups["R2"], ids, values)
     frame = pd.DataFrame({**groups, "id": ids, "value": values})
     expected = frame.groupby(["R1", "R2"]).agg(ids=("id", list), values=("value", "count"), mean=("value", "mean"))
     cells = {(matrix.rows[cell.row], matrix.columns[cell.column]): cell for cell in matrix.cells}
@@ -172,5 +172,5 @@ def test_matrix_cells_equal_a_pivot_table_of_pandas() -> None:
 
 
 def test_matrix_of_no_compounds_is_empty() -> None:
-    matrix = group_matrix([], [], [], np.empty(0))
+    matrix = group_matrix(("R1", "R2"), [], [], [], np.empty(0))
     assert (matrix.rows, matrix.columns, matrix.cells) == ([], [], [])

@@ -549,6 +549,9 @@ export interface paths {
          *     RDKit's R-group decomposition finds them at the core of the request, at the scaffold of the series, or else at the
          *     maximum common substructure of the series. Positions that hold hydrogen in all molecules have no column. Molecules
          *     without the core are listed, too.
+         *
+         *     With a property, the reply has the contributions of the R groups to it (Free-Wilson analysis), if there is enough
+         *     data, and the matrix of two positions has the mean of the property for each combination of R groups.
          */
         post: operations["rgroups"];
         delete?: never;
@@ -1513,6 +1516,146 @@ export interface components {
             };
         };
         /**
+         * FreeWilson
+         * @description A Free-Wilson analysis: the property as a baseline plus one contribution for each R group, by least squares.
+         *
+         *     Only molecules with a value are fitted. `problem` is the reason why nothing was fitted, null if there is enough
+         *     data: at least 5 more molecules with a value than independent parameters, two groups at one position or more, and
+         *     at most 500 groups in all. `baseline` is the property of a molecule with the reference groups. `residual_sd` is the
+         *     residual standard deviation, and `r_squared` the share of the variance that the model explains.
+         */
+        FreeWilson: {
+            /**
+             * Compounds
+             * @description Number of molecules with a value. Only these are fitted.
+             * @example 42
+             */
+            compounds: number;
+            /**
+             * Parameters
+             * @description Number of independent parameters.
+             * @example 9
+             */
+            parameters: number;
+            /**
+             * Problem
+             * @description Reason why nothing was fitted; null if there is enough data.
+             * @example null
+             */
+            problem: string | null;
+            /**
+             * Baseline
+             * @description Fitted property of a molecule with the reference groups; null if undetermined.
+             * @example 6.1
+             */
+            baseline: number | null;
+            /**
+             * Baseline Error
+             * @description Standard error of the baseline.
+             * @example 0.12
+             */
+            baseline_error: number | null;
+            /**
+             * Residual Sd
+             * @description Residual standard deviation, in units of the property.
+             * @example 0.4
+             */
+            residual_sd: number | null;
+            /**
+             * R Squared
+             * @description Share of the variance that the model explains; null if all values are equal.
+             * @example 0.83
+             */
+            r_squared: number | null;
+            /**
+             * Contributions
+             * @description One entry for each R group: by position, the most frequent group first.
+             */
+            contributions: components["schemas"]["GroupContribution"][];
+        };
+        /**
+         * GroupContribution
+         * @description The contribution of one R group to the property, against the reference group of its position.
+         *
+         *     The reference group is the most frequent one: its contribution is 0, without a standard error. `contribution` is
+         *     null if the data do not determine it, because the group occurs only together with certain groups at other positions,
+         *     or if nothing was fitted. `compounds` is the number of fitted molecules with this group.
+         */
+        GroupContribution: {
+            /**
+             * Position
+             * @description Position of the R group.
+             * @example R1
+             */
+            position: string;
+            /**
+             * Group
+             * @description R group as SMILES; empty if molecules have no such position.
+             * @example C[*:1]
+             */
+            group: string;
+            /**
+             * Compounds
+             * @description Number of fitted molecules with this R group.
+             * @example 5
+             */
+            compounds: number;
+            /**
+             * Contribution
+             * @description Change of the property against the reference group; null if undetermined.
+             * @example 0.7
+             */
+            contribution: number | null;
+            /**
+             * Standard Error
+             * @description Standard error; null for the reference group, and without a contribution.
+             * @example 0.2
+             */
+            standard_error: number | null;
+            /**
+             * Is Reference
+             * @description Whether this is the reference group of its position.
+             * @example false
+             */
+            is_reference: boolean;
+        };
+        /**
+         * GroupMatrix
+         * @description The R groups at two positions, the most frequent first, and their combinations that a molecule has.
+         */
+        GroupMatrix: {
+            /**
+             * Positions
+             * @description The two positions.
+             * @example [
+             *       "R1",
+             *       "R2"
+             *     ]
+             */
+            positions: string[];
+            /**
+             * Rows
+             * @description R groups at the first position, the most frequent first.
+             * @example [
+             *       "C[*:1]"
+             *     ]
+             */
+            rows: string[];
+            /**
+             * Columns
+             * @description R groups at the second position, the most frequent first.
+             * @example [
+             *       "F[*:2]"
+             *     ]
+             */
+            columns: string[];
+            /**
+             * Cells
+             * @description Combinations of R groups that a molecule has, by row and column.
+             */
+            cells: components["schemas"]["MatrixCell"][];
+        };
+        /**
          * Health
          * @description The status of the server process.
          */
@@ -1980,6 +2123,47 @@ export interface components {
              * @default []
              */
             fragments?: components["schemas"]["Fragment"][];
+        };
+        /**
+         * MatrixCell
+         * @description The molecules with one R group at each of two positions: the mean of the property, and how many have a value.
+         *
+         *     `row` and `column` are indices of the R groups in the matrix.
+         */
+        MatrixCell: {
+            /**
+             * Row
+             * @description Index of the R group at the first position.
+             * @example 0
+             */
+            row: number;
+            /**
+             * Column
+             * @description Index of the R group at the second position.
+             * @example 0
+             */
+            column: number;
+            /**
+             * Ids
+             * @description Ids of the molecules with both R groups.
+             * @example [
+             *       17,
+             *       21
+             *     ]
+             */
+            ids: number[];
+            /**
+             * Values
+             * @description Number of the molecules that have a value.
+             * @example 2
+             */
+            values: number;
+            /**
+             * Mean
+             * @description Mean of the values; null without a value.
+             * @example 6.9
+             */
+            mean: number | null;
         };
         /**
          * McsReply
@@ -2451,6 +2635,8 @@ export interface components {
          *
          *     `columns` are the positions in order. `rows` are the molecules with the core, in the order of the series.
          *     `unmatched` are the ids of the molecules that do not contain the core.
+         *
+         *     `free_wilson` is null without a property. `matrix` is null if there are fewer than two positions.
          */
         RGroupsReply: {
             /**
@@ -2517,6 +2703,10 @@ export interface components {
              *     ]
              */
             unmatched: number[];
+            /** @description Contributions of the R groups to the property; null if the request names none. */
+            free_wilson: components["schemas"]["FreeWilson"] | null;
+            /** @description Matrix of two positions; null if there are fewer than two positions. */
+            matrix: components["schemas"]["GroupMatrix"] | null;
         };
         /**
          * Range
@@ -3603,6 +3793,16 @@ export interface components {
              * @example logp
              */
             property?: string | null;
+            /**
+             * Matrix
+             * @description Two positions whose R groups are the rows and the columns of the matrix. The default is the first two positions.
+             * @default null
+             * @example [
+             *       "R1",
+             *       "R2"
+             *     ]
+             */
+            matrix?: string[] | null;
         };
         /**
          * SearchBatchBody
@@ -7583,7 +7783,11 @@ export interface operations {
                 /**
                  * @example {
                  *       "name": "1",
-                 *       "core": "c1ccccc1"
+                 *       "core": "c1ccccc1",
+                 *       "matrix": [
+                 *         "R1",
+                 *         "R2"
+                 *       ]
                  *     }
                  */
                 "application/json": components["schemas"]["RGroupsBody"];
