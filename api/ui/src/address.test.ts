@@ -15,6 +15,7 @@ const FULL: Address = {
   ],
   name: "asp",
   substructure: { smarts: "[#6]=,:[N+;!H0]%" },
+  scaffold: "c1ccc2[nH]ccc2c1",
   basket: "AAEC_-",
   view: "tiles",
   sort: "-property:log P",
@@ -27,6 +28,9 @@ const FULL: Address = {
   method: "scaffold",
   property: "log P",
   steepness: "sali",
+  core: "c1ccc([*:1])cc1-[*:2]",
+  groups: [{ label: "R1", smiles: '*C#N"%&' }, { label: "R2", smiles: "*[H]" }],
+  axes: ["R2", "R1"],
   policy: "second_order",
   seed: 2 ** 40,
   color: "log P",
@@ -49,7 +53,7 @@ describe("the page address", () => {
   it("keeps what belongs to a query until the query changes", () => {
     expect(withChange(FULL, { color: null })).toEqual({ ...FULL, color: null });
     const queryDefaults = { part: "find", pages: 1, expandedItems: [], cluster: null, selectedItem: null, seed: 0, from: null, to: null };
-    const filterDefaults = { exact: false, filters: [], name: null, substructure: null, basket: null };
+    const filterDefaults = { exact: false, filters: [], name: null, substructure: null, scaffold: null, basket: null, core: null, groups: [], axes: null };
     expect(withChange(FULL, { q: "C" })).toEqual({
       ...FULL,
       q: "C",
@@ -76,6 +80,11 @@ describe("the page address", () => {
     expect(reuseLists(next, before)).toEqual(next);
     expect(reuseLists(next, before).expandedItems).toBe(before.expandedItems);
     expect(reuseLists(next, before).filters).toBe(before.filters);
+  });
+
+  it("distinguishes items without a scaffold from all items", () => {
+    expect(parse(format({ ...DEFAULT_ADDRESS, scaffold: "" })).scaffold).toBe("");
+    expect(parse("").scaffold).toBeNull();
   });
 
   it("distinguishes no columns from the default columns", () => {

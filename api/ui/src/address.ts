@@ -1,4 +1,5 @@
 import { type Condition, parseCondition, formatCondition } from "./filter/conditions";
+import { type GroupCondition, parseGroupCondition, formatGroupCondition } from "./rgroups/groupConditions";
 
 /** State of the page, as its address (URL) holds it. Whatever a user may want to send to a colleague is here. */
 export interface Address {
@@ -22,6 +23,8 @@ export interface Address {
   name: string | null;
   /** Substructure that the item contains. */
   substructure: Substructure | null;
+  /** SMILES of the Bemis-Murcko scaffold that the items have; empty for items without rings, null for all items. */
+  scaffold: string | null;
   /** Encoded ids of a shared basket; null means the basket stored in this browser. */
   basket: string | null;
   view: View;
@@ -41,10 +44,16 @@ export interface Address {
   selectedItem: string | null;
   /** Clustering method. */
   method: Method;
-  /** Property that cliffs differ in, or whose range clusters report. */
+  /** Property that cliffs differ in, whose range clusters report, or that colors an R-group table. */
   property: string | null;
   /** Measure by which cliffs are ranked. */
   steepness: Steepness;
+  /** Core of an R-group table as SMARTS or SMILES; null means the maximum common substructure. */
+  core: string | null;
+  /** R groups that the rows of an R-group table must have. */
+  groups: GroupCondition[];
+  /** Positions in the rows and columns of an R-group matrix; null means the first two. */
+  axes: [string, string] | null;
   /** Sampling policy of positives. */
   policy: Policy;
   /** Seed of that sample. */
@@ -59,11 +68,11 @@ export interface Address {
 const MAX_PAGES = 50; // Limits how many pages opening an address may load.
 const MAX_EXPANDED = 1000;
 
-const PARTS = ["find", "items", "list", "basket", "clusters", "cliffs", "map", "tree", "collection"] as const;
-/** A part of the page: `find` is the start page, and `collection` describes the collection. */
+const PARTS = ["find", "items", "list", "basket", "clusters", "cliffs", "rgroups", "map", "tree", "collection"] as const;
+/** A part of the page: `find` is the start page, `rgroups` is an R-group table, and `collection` describes the collection. */
 export type Part = (typeof PARTS)[number];
 
-const VIEWS = ["table", "tiles", "graph", "positives", "compare"] as const;
+const VIEWS = ["table", "tiles", "graph", "positives", "compare", "matrix", "contributions"] as const;
 /** A view of a list of items. */
 export type View = (typeof VIEWS)[number];
 
@@ -108,6 +117,7 @@ export const DEFAULT_ADDRESS: Address = {
   filters: [],
   name: null,
   substructure: null,
+  scaffold: null,
   basket: null,
   view: "table",
   sort: null,
@@ -120,6 +130,9 @@ export const DEFAULT_ADDRESS: Address = {
   method: "butina",
   property: null,
   steepness: "difference",
+  core: null,
+  groups: [],
+  axes: null,
   policy: "random_walk",
   seed: 0,
   color: null,
@@ -135,9 +148,9 @@ export const DEFAULT_ADDRESS: Address = {
  */
 export function withChange(address: Address, change: Partial<Address>): Address {
   const { part, expandedItems, cluster, selectedItem, seed, from, to, pages, basket } = DEFAULT_ADDRESS;
-  const { minSimilarity, maxSimilarity, exact, filters, name, substructure } = DEFAULT_ADDRESS;
+  const { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, core, groups, axes } = DEFAULT_ADDRESS;
   const next = { ...address, ...change };
-  const filterDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, filters, name, substructure, basket } : {};
+  const filterDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, basket, core, groups, axes } : {};
   const queryDefaults = differIn(address, next, "q") ? { part, expandedItems, cluster, selectedItem, seed, from, to } : {};
   return { ...address, ...filterDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
 }
@@ -149,7 +162,7 @@ export function showsOtherSubject(a: Address, b: Address): boolean {
 
 /** Whether two addresses list different items, or list them in a different order. */
 export function showsOtherList(a: Address, b: Address): boolean {
-  const filterDefaults = ["minSimilarity", "maxSimilarity", "exact", "filters", "name", "substructure"] as const;
+  const filterDefaults = ["minSimilarity", "maxSimilarity", "exact", "filters", "name", "substructure", "scaffold"] as const;
   return showsOtherSubject(a, b) || differIn(a, b, ...filterDefaults, "sort", "property", "steepness", "method");
 }
 
@@ -164,13 +177,15 @@ function differIn(a: Address, b: Address, ...names: (keyof Address)[]): boolean 
  */
 export function reuseLists(next: Address, before: Address): Address {
   const reuse = <ResultList>(a: ResultList, b: ResultList): ResultList => (JSON.stringify(a) === JSON.stringify(b) ? b : a);
-  const { expandedItems, columns, filters, substructure } = before;
+  const { expandedItems, columns, filters, substructure, groups, axes } = before;
   return {
     ...next,
     expandedItems: reuse(next.expandedItems, expandedItems),
     columns: reuse(next.columns, columns),
     filters: reuse(next.filters, filters),
     substructure: reuse(next.substructure, substructure),
+    groups: reuse(next.groups, groups),
+    axes: reuse(next.axes, axes),
   };
 }
 
@@ -189,6 +204,7 @@ export function parse(text: string): Address {
     filters: parameters.getAll("filter").flatMap(parseCondition),
     name: parameters.get("name") || null,
     substructure: substructure(parameters.get("smarts"), parameters.get("drawn")),
+    scaffold: parameters.get("scaffold"),
     basket: new URLSearchParams(hash).get("basket"),
     view: VIEWS.find((view) => view === parameters.get("view")) ?? DEFAULT_ADDRESS.view,
     sort: parameters.get("sort") || null,
@@ -201,6 +217,9 @@ export function parse(text: string): Address {
     method: METHODS.find((method) => method === parameters.get("method")) ?? DEFAULT_ADDRESS.method,
     property: parameters.get("property") || null,
     steepness: STEEPNESSES.find((steepness) => steepness === parameters.get("by")) ?? DEFAULT_ADDRESS.steepness,
+    core: parameters.get("core") || null,
+    groups: parameters.getAll("group").flatMap(parseGroupCondition),
+    axes: parseAxes(parameters.get("axes")),
     policy: POLICIES.find((policy) => policy === parameters.get("policy")) ?? DEFAULT_ADDRESS.policy,
     seed: parseNatural(parameters.get("seed")) ?? DEFAULT_ADDRESS.seed,
     color: parameters.get("colour") || null,
@@ -226,6 +245,7 @@ export function format(address: Address): string {
   if (address.name) parameters.set("name", address.name);
   if (address.substructure && "smarts" in address.substructure) parameters.set("smarts", address.substructure.smarts);
   else if (address.substructure) parameters.set("drawn", address.substructure.smiles);
+  if (address.scaffold !== null) parameters.set("scaffold", address.scaffold);
   if (address.view !== DEFAULT_ADDRESS.view) parameters.set("view", address.view);
   if (address.sort) parameters.set("sort", address.sort);
   if (address.columns?.length === 0) parameters.set("column", "");
@@ -238,6 +258,9 @@ export function format(address: Address): string {
   if (address.method !== DEFAULT_ADDRESS.method) parameters.set("method", address.method);
   if (address.property) parameters.set("property", address.property);
   if (address.steepness !== DEFAULT_ADDRESS.steepness) parameters.set("by", address.steepness);
+  if (address.core) parameters.set("core", address.core);
+  address.groups.forEach((condition) => parameters.append("group", formatGroupCondition(condition)));
+  if (address.axes) parameters.set("axes", address.axes.join(","));
   if (address.policy !== DEFAULT_ADDRESS.policy) parameters.set("policy", address.policy);
   if (address.seed !== DEFAULT_ADDRESS.seed) parameters.set("seed", String(address.seed));
   if (address.color) parameters.set("colour", address.color);
@@ -251,6 +274,11 @@ export function format(address: Address): string {
 function substructure(smarts: string | null, smiles: string | null): Substructure | null {
   if (smarts) return { smarts };
   return smiles ? { smiles } : null;
+}
+
+function parseAxes(text: string | null): [string, string] | null {
+  const [first, second] = text?.split(",") ?? [];
+  return first && second ? [first, second] : null;
 }
 
 function parseNatural(text: string | null): number | null {

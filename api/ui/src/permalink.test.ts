@@ -5,11 +5,17 @@ import { inapplicableProperties, unreadableParameters } from "./permalink";
 describe("a permalink", () => {
   it("reports parameters that cannot be read", () => {
     expect(unreadableParameters("?part=clifs&filter=%5B%22mass%22%5D&filter=x&min_similarity=7&view=tiles")).toEqual([
-      "Unknown part “clifs”. Accepted values: find, items, list, basket, clusters, cliffs, map, tree, collection.",
+      "Unknown part “clifs”. Accepted values: find, items, list, basket, clusters, cliffs, rgroups, map, tree, collection.",
       'The filter “["mass"]” is not valid and was ignored. Accepted form: ["PROPERTY",MIN,MAX] or ["PROPERTY","TEXT"].',
       'The filter “x” is not valid and was ignored. Accepted form: ["PROPERTY",MIN,MAX] or ["PROPERTY","TEXT"].',
       "The min_similarity “7” is not valid. Accepted values: numbers above 0 and up to 1.",
     ]);
+  });
+
+  it("reports R groups that cannot be read", () => {
+    const sentence = (text: string) => `The group “${text}” is not valid and was ignored. Accepted form: ["POSITION","SMILES"].`;
+    expect(unreadableParameters("?group=R1&group=%5B%22R1%22%2C7%5D")).toEqual([sentence("R1"), sentence('["R1",7]')]);
+    expect(unreadableParameters("?group=%5B%22R1%22%2C%22*C%22%5D")).toEqual([]);
   });
 
   it("is readable if the page wrote it", () => {

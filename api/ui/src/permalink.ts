@@ -1,8 +1,10 @@
 import { type Address, CHOICES } from "./address";
 import { parseCondition } from "./filter/conditions";
+import { parseGroupCondition } from "./rgroups/groupConditions";
 import type { PropertyKinds } from "./results/columns";
 
 const FILTER_SYNTAX = '["PROPERTY",MIN,MAX] or ["PROPERTY","TEXT"]';
+const GROUP_SYNTAX = '["POSITION","SMILES"]';
 
 /**
  * Return a sentence for each parameter of an address that the page cannot read. The page ignores these parameters.
@@ -14,9 +16,11 @@ export function unreadableParameters(search: string): string[] {
     return !text || choices.includes(text) ? [] : [`Unknown ${name} “${text}”. Accepted values: ${choices.join(", ")}.`];
   });
   const unreadableFilters = parameters.getAll("filter").filter((text) => parseCondition(text).length === 0);
+  const unreadableGroups = parameters.getAll("group").filter((text) => parseGroupCondition(text).length === 0);
   return [
     ...choiceSentences,
     ...unreadableFilters.map((text) => `The filter “${text}” is not valid and was ignored. Accepted form: ${FILTER_SYNTAX}.`),
+    ...unreadableGroups.map((text) => `The group “${text}” is not valid and was ignored. Accepted form: ${GROUP_SYNTAX}.`),
     ...similaritySentences(parameters.get("min_similarity")),
   ];
 }
@@ -34,7 +38,7 @@ export function inapplicableProperties(address: Address, properties: PropertyKin
   const numericProperties = Object.keys(properties).filter((name) => properties[name] === "number");
   const numericSentence = numericProperties.length ? `Its numeric properties: ${numericProperties.join(", ")}.` : "It has no numeric properties.";
   const { q, part, view, property, color } = address;
-  const comparedProperty = q === null && (part === "cliffs" || part === "clusters") ? [property] : [];
+  const comparedProperty = q === null && (part === "cliffs" || part === "clusters" || part === "rgroups") ? [property] : [];
   const colorProperty = (q === null && part === "map") || view === "graph" ? [color] : [];
   const unknownFilters = address.filters.filter((condition) => !Object.hasOwn(properties, condition.property));
   const unknownSentences = unknownFilters.map((condition) => `This collection has no property “${condition.property}” to filter by.`);

@@ -42,6 +42,7 @@ CHEMBL = Path(__file__).with_name("chembl_samples.csv")
 THRESHOLD = 0.3  # The molecules are diverse: at the default threshold, four of five would be isolated.
 RECORDS = 2000
 BROKEN = [f"c1ccc({'C' * length} broken" for length in range(25)]
+SERIES = ROOT / "docs" / "assets" / "pi3k-alpha.csv"
 LARGE = "CCN(CC)CCOC(=O)C" * 19  # At least 300 heavy atoms.
 
 
@@ -89,7 +90,8 @@ def store_folder(nci_file: Path, graphs: Any, tmp_path_factory: pytest.TempPathF
     The collections are chembl (2,000 molecules without names), nci (2,000 records with names, and 25 broken ones),
     large (one molecule), pairs (six molecules to compare), truncated (20 molecules with 3 neighbors each), graphs
     (three, two with the same name), shapes (20 rings and 20 stars with all similarities above 0), potency (alcohols
-    with censored, missing and repeated values) and karate (34 nodes of a large graph).
+    with censored, missing and repeated values), series (240 molecules with measured affinities) and karate (34 nodes
+    of a large graph).
     """
     folder = tmp_path_factory.mktemp("page")
     with open_store(folder / "store", create=True) as store:
@@ -104,6 +106,7 @@ def store_folder(nci_file: Path, graphs: Any, tmp_path_factory: pytest.TempPathF
         shapes = [str(folder / "shapes.jsonl")]
         pipeline.ingest(store, "shapes", shapes, resolve_graphs(), IngestOptions(workers=1))
         ingest(store, "potency", write_lines(folder, "potency", POTENCY, "csv"))
+        ingest(store, "series", SERIES)
         publish_karate(store, folder)
     return folder / "store"
 

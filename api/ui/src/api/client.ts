@@ -11,6 +11,7 @@ import type {
   ComponentReply,
   ComponentsPage,
   McsReply,
+  RgroupsReply,
   Hop,
   HopsReply,
   Item,
@@ -142,6 +143,9 @@ function alignmentParameters(alignment: Alignment | null): Parameters {
 /** Items, or the edges among them, to export in a file format. */
 export type ExportRequest = components["schemas"]["ExportBody"];
 
+/** Series whose R groups are requested, and the core. */
+export type RgroupsRequest = components["schemas"]["RGroupsBody"];
+
 /** Client of one generation of one collection. A null generation means the current one. */
 export class Client {
   constructor(
@@ -235,6 +239,11 @@ export class Client {
     return (await this.get<ItemClusterReply>(`/items/${id}/cluster`, parameters, signal)).cluster;
   }
 
+  /** Return the R groups of a series. */
+  rgroups(body: RgroupsRequest, signal?: AbortSignal): Promise<RgroupsReply> {
+    return fetchJson(this.url("/rgroups", {}), postOptions(body, signal));
+  }
+
   /** Return the coordinates of all items on the map, as JSON Lines. */
   map(parameters: Parameters, signal?: AbortSignal): Promise<string> {
     const ndjsonOptions = { signal, headers: { Accept: "application/x-ndjson" } };
@@ -306,6 +315,16 @@ export class Client {
   /** Return the URL of an item's depiction, optionally aligned with another structure. */
   depictionUrl(item: { id: number }, size: Size, alignment: Alignment | null = null): string {
     return this.url(`/items/${item.id}/depiction.svg`, { ...size, ...alignmentParameters(alignment) });
+  }
+
+  /** Return the URL of an item's depiction, aligned with the core of an R-group table. */
+  coreDepictionUrl(item: { id: number }, size: Size, core: string): string {
+    return this.url(`/items/${item.id}/depiction.svg`, { ...size, core, mark: "nothing" });
+  }
+
+  /** Return the URL of the depiction of a part of a molecule, whose `*` atoms are attachment points. */
+  fragmentDepictionUrl(smiles: string, size: Size): string {
+    return this.url("/structure.svg", { smiles, ...size, fragment: "true" });
   }
 
   /** Return the URL of a structure's depiction, optionally aligned with another structure. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { colorByComponent, colorByNumber, lighten, type ColorScheme, scaleColor, scaleStops } from "./color";
+import { cellColor, colorByComponent, colorByNumber, lighten, type ColorScheme, scaleColor, scaleStops } from "./color";
 
 const parts = (color: string) => [1, 3, 5].map((start) => Number.parseInt(color.slice(start, start + 2), 16) / 255);
 
@@ -50,6 +50,15 @@ describe("colors", () => {
   ])("have enough contrast with a %s background over the whole scale", (colorScheme, background) => {
     for (const color of scaleStops(colorScheme)) expect(contrast(color, background)).toBeGreaterThanOrEqual(3);
     expect(contrast(scaleColor(0, colorScheme), scaleColor(1, colorScheme))).toBeGreaterThan(3);
+  });
+
+  it.each<[ColorScheme, string]>([
+    ["light", "#171a1d"],
+    ["dark", "#e6e9ec"],
+  ])("are legible as backgrounds of %s tables", (colorScheme, text) => {
+    const backgrounds = [0, 0.25, 0.5, 0.75, 1].map((fraction) => cellColor(fraction, colorScheme));
+    expect(new Set(backgrounds).size).toBe(5);
+    for (const background of backgrounds) expect(contrast(background, text)).toBeGreaterThanOrEqual(4.5);
   });
 
   it("are distinct after lightening, and light enough for black structures", () => {

@@ -12,6 +12,8 @@ export type ColorScheme = "light" | "dark";
 // Part of viridis with a contrast of at least 3 to 1 with the background, as WCAG asks.
 const VISIBLE_RANGE: Record<ColorScheme, [number, number]> = { light: [0, 0.58], dark: [0.35, 1] };
 const WHITE_SHARE = 0.75; // share of white that `lighten` mixes in
+const PAPER: Record<ColorScheme, string> = { light: "#ffffff", dark: "#14171a" }; // --paper
+const PAPER_SHARE: Record<ColorScheme, number> = { light: 0.5, dark: 0.65 }; // so that texts on a `cellColor` are legible
 
 /** Colors of the nodes and their meaning. */
 export interface Coloring {
@@ -67,6 +69,19 @@ export function scaleStops(colorScheme: ColorScheme): string[] {
 
 /** Mix a color with white, so that structures are legible on it. */
 export function lighten(color: string): string {
-  const parts = [1, 3, 5].map((start) => Number.parseInt(color.slice(start, start + 2), 16));
-  return `#${parts.map((part) => Math.round(part + (255 - part) * WHITE_SHARE).toString(16).padStart(2, "0")).join("")}`;
+  return mix(color, "#ffffff", WHITE_SHARE);
+}
+
+/** Return the background of a table cell: the color of a fraction mixed with the background of the page. */
+export function cellColor(fraction: number, colorScheme: ColorScheme): string {
+  return mix(scaleColor(fraction, colorScheme), PAPER[colorScheme], PAPER_SHARE[colorScheme]);
+}
+
+/** Mix a color with a share of another one. Both are written as `#rrggbb`. */
+function mix(color: string, other: string, share: number): string {
+  const parts = [1, 3, 5].map((start) => {
+    const [part, otherPart] = [color, other].map((text) => Number.parseInt(text.slice(start, start + 2), 16));
+    return Math.round(part! + (otherPart! - part!) * share);
+  });
+  return `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }

@@ -1,0 +1,138 @@
+"""The R-group table of a series: of a substructure, a cluster, a selection or a scaffold."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+import httpx
+import pandas as pd
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from rdkit import Chem
+from rdkit.Chem import rdRGroupDecomposition
+
+Look = Callable[[Page, str], None]
+
+SERIES = "c1cncc(Nc2ncccc2-c2ncncn2)c1"  # the largest scaffold of the example data
+FILE = Path(__file__).parents[3] / "docs" / "assets" / "pi3k-alpha.csv"
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    """Return the R groups and the activity of each compound of the series, by name."""
+    molecules = pd.read_csv(FILE, index_col="name")
+    parsed = molecules["smiles"].map(Chem.MolFromSmiles)
+    core = Chem.MolFromSmiles(SERIES)
+    members = parsed[[molecule.HasSubstructMatch(core) for molecule in parsed]]
+    decomposition = rdRGroupDecomposition.RGroupDecomposition([core])
+    for molecule in members:
+        decomposition.Add(molecule)
+    decomposition.Process()
+    groups = pd.DataFrame(decomposition.GetRGroupsAsColumns(asSmiles=True), index=members.index)
+    return groups.join(molecules["pKi"])
+
+
+def short(group: str) -> str:
+    """Return an R group as the page writes it."""
+    text = re.sub(r"\[\*:\d+\]", "*", group)
+    return "H" if text in ("[H]*", "*[H]") else text
+
+
+def names(table: Locator) -> list[str]:
+    """Return the names of the compounds in the document, in the order of the table."""
+    return table.locator("tbody td:nth-child(2)").all_inner_texts()
+
+
+def test_series_is_a_table_of_r_groups(page: Page, frame: pd.DataFrame, look: Look) -> None:
+    labels = [column for column in frame if column.startswith("R")]
+    page.goto("/?collection=series&part=items")
+    page.get_by_label("Substructure", exact=True).fill(SERIES)
+    page.keyboard.press("Enter")
+    page.get_by_text(f"{len(frame)} of 240 items").wait_for()
+    page.get_by_role("link", name="R-group table").click()
+    page.get_by_label("Core", exact=True).fill(SERIES)
+    page.keyboard.press("Enter")
+    page.get_by_label("Color by").select_option("pKi")
+    page.get_by_text(f"{len(frame)} compounds with this core").wait_for()
+    table = page.get_by_role("region", name="R groups of the compounds")
+    for label in labels:
+        options = page.get_by_label(f"Only rows with this {label}").locator("option").all_inner_texts()
+        counts = frame[label].value_counts().items()
+        assert sorted(options) == sorted(["any", *(f"{short(group)} ({count})" for group, count in counts)])
+
+    page.get_by_role("columnheader", name="pKi").get_by_role("button").click()
+    values = table.locator("td.numeric[style]")
+    expect(values.first).to_have_text(f"{frame['pKi'].max():.2f}")
+    cells = values.evaluate_all("cells => cells.map((cell) => [cell.innerText, cell.style.background])")
+    ranking = [f"{value:.2f}" for value in sorted(frame["pKi"], reverse=True)]
+    assert [text for text, _ in cells] == ranking[: len(cells)]
+    assert len({color for _, color in cells}) > len({text for text, _ in cells}) / 2  # Close values may share a color.
+    look(page, "R groups")
+
+    (first, second), group = labels[2:4], frame[labels[2]].value_counts().index[1]
+    page.get_by_label(f"Only rows with this {first}").select_option(group)
+    narrowed = frame[frame[first] == group]
+    page.get_by_text(f"{len(narrowed)} of {len(frame)} compounds with these R groups").wait_for()
+    assert sorted(names(table)) == sorted(narrowed.index)
+    other = narrowed[second].value_counts().index[-1]
+    page.get_by_label(f"Only rows with this {second}").select_option(other)
+    both = narrowed[narrowed[second] == other]
+    page.get_by_text(f"{len(both)} of {len(frame)} compounds with these R groups").wait_for()
+    page.reload()
+    expect(page.get_by_label(f"Only rows with this {first}")).to_have_value(group)
+    assert sorted(names(table)) == sorted(both.index)
+    page.go_back()
+    page.get_by_text(f"{len(narrowed)} of {len(frame)} compounds with these R groups").wait_for()
+
+
+def test_cluster_opens_at_its_common_core(page: Page, api: httpx.Client) -> None:
+    page.goto("/?collection=series&part=clusters&min_similarity=0.4")
+    page.get_by_role("region", name="Clusters").get_by_role("listitem").first.get_by_role("link").click()
+    page.get_by_role("link", name="R-group table").click()
+    reply = api.post(
+        "/v1/collections/series/rgroups", json={"cluster": {"id": 1, "threshold": 0.4}, "property": "pKi"}
+    ).json()
+    page.get_by_text(f"{len(reply['rows'])} compounds with this core").wait_for()
+    expect(page.get_by_role("main")).to_contain_text(reply["core"])
+    page.get_by_role("button", name="Keep this core").click()
+    expect(page.get_by_label("Core", exact=True)).to_have_value(reply["pattern"])
+    assert parse_qs(urlsplit(page.url).query)["core"] == [reply["pattern"]]
+
+
+def test_selection_opens_by_its_link(page: Page, frame: pd.DataFrame) -> None:
+    page.goto("/?collection=series&part=items")
+    page.get_by_label("Substructure", exact=True).fill(SERIES)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name=f"Add all {len(frame)} to the basket").click()
+    page.get_by_role("link", name=f"Basket ({len(frame)})").click()
+    page.get_by_role("link", name="R-group table").click()
+    page.get_by_text(f"Series: {len(frame)} selected compounds").wait_for()
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    page.get_by_text(f"Series: {len(frame)} selected compounds").wait_for()
+    page.get_by_label("Core", exact=True).fill("C1CCCCCCCCC1")
+    page.keyboard.press("Enter")
+    page.get_by_text("No compound of the series contains this core.").wait_for()
+    page.get_by_label("Core", exact=True).fill("c1ccc(")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("the core cannot be read")
+
+
+def test_compounds_without_the_core_are_listed(page: Page, frame: pd.DataFrame) -> None:
+    others = pd.read_csv(FILE)["name"][lambda names: ~names.isin(frame.index)]
+    page.goto(f"/?collection=series&part=rgroups&core={quote(SERIES)}")
+    page.get_by_text(f"{len(others)} compounds do not contain the core").click()
+    rows = page.get_by_role("group").filter(has_text="not contain the core").get_by_role("listitem")
+    expect(rows).to_have_count(len(others))
+    assert sorted(rows.get_by_role("link").all_inner_texts()) == sorted(others)
+
+
+def test_diverse_collection_asks_for_a_series(page: Page, look: Look) -> None:
+    page.goto("/?collection=nci")
+    page.get_by_role("link", name="R groups").click()
+    expect(page.get_by_role("alert")).to_contain_text("no common substructure")
+    expect(page.get_by_role("main")).to_contain_text(
+        "Filter them, or open a cluster or the basket as an R-group table."
+    )
+    look(page, "R groups without a series")
