@@ -42,6 +42,7 @@ from graphkin.api.routes import (
     rejections,
     reports,
     rgroups,
+    scaffolds,
     search,
     structure,
 )
@@ -65,6 +66,7 @@ _ROUTE_MODULES = (
     clusters,
     mcs,
     cliffs,
+    scaffolds,
     layout,
     rgroups,
     pick,

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope
 
@@ -74,6 +75,14 @@ def json_body(model: type[BaseModel]) -> dict[str, Any]:
     """
     content = {JSON: {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
     return {"requestBody": {"required": True, "content": content}}
+
+
+def cursor_parameters(body: BaseModel) -> dict[str, str]:
+    """Return the fields of a body that has a `cursor`, as text, for `parameters=` of `open_context`."""
+    fields = body.model_dump()
+    cursor = fields.pop("cursor")
+    parameters = {name: to_json(value).decode() for name, value in fields.items()}
+    return parameters if cursor is None else {**parameters, "cursor": cursor}
 
 
 def body_dependency(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:

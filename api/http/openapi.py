@@ -14,6 +14,7 @@ from graphkin.protocol.problems import MEDIA_TYPE
 from graphkin.protocol.replies import Hit, Problem
 from graphkin.protocol.requests import BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.rgroups import RGroupsBody
+from graphkin.protocol.scaffold_tree import ScaffoldTreeBody
 from graphkin.protocol.values import Access
 
 _REFERENCED_MODELS = (
@@ -24,6 +25,7 @@ _REFERENCED_MODELS = (
     PickBody,
     QueryBody,
     RGroupsBody,
+    ScaffoldTreeBody,
     SearchBatchBody,
     SearchBody,
 )

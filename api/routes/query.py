@@ -7,7 +7,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from graphkin.api.context import RequestContext, open_context
-from graphkin.api.http.body import body_dependency, json_body
+from graphkin.api.http.body import body_dependency, cursor_parameters, json_body
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.paths import CollectionName
 from graphkin.api.http.reply import JSON, json_array, similarity_texts
@@ -45,13 +45,8 @@ async def query(
     matched. Matching continues as long as a client repeats the request, and its results are kept. The same holds for
     substructures in all other requests.
     """
-    context = await open_context(request, c, (JSON,), parameters=_cursor_parameters(body))
+    context = await open_context(request, c, (JSON,), parameters=cursor_parameters(body))
     return await context.run(_page, context, body)
-
-
-def _cursor_parameters(body: QueryBody) -> dict[str, str]:
-    parameters = {name: to_json(value).decode() for name, value in body.model_dump(exclude={"cursor"}).items()}
-    return parameters if body.cursor is None else {**parameters, "cursor": body.cursor}
 
 
 def _page(context: RequestContext, body: QueryBody) -> Response:

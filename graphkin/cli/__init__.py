@@ -22,6 +22,7 @@ _COMMANDS = {
     "positives": ("Query", "read"),
     "cluster": ("Analyze", "cluster"),
     "mcs": ("Analyze", "mcs"),
+    "scaffolds": ("Analyze", "scaffolds"),
     "map": ("Analyze", "map"),
     "pick": ("Analyze", "pick"),
     "cliffs": ("Analyze", "cliffs"),

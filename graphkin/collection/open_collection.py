@@ -21,6 +21,8 @@ from graphkin.collection.layout import Map
 from graphkin.collection.picking import DiverseSubset, Picker
 from graphkin.collection.ports import Ports, local_ports
 from graphkin.collection.sar.rgroups import RGroups, require_series
+from graphkin.collection.sar.scaffold_counts import ScaffoldCounts, count_scaffolds
+from graphkin.collection.sar.scaffolds import ScaffoldTree
 from graphkin.collection.selection import (
     GroupItems,
     ItemSource,
@@ -34,7 +36,7 @@ from graphkin.collection.structures import add_name_hint, require_one_identifier
 from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.export import read_edges, read_items
 from graphkin.export.table import Comparison
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Policy
@@ -55,6 +57,7 @@ from graphkin.protocol.requests import (
     Substructure,
 )
 from graphkin.protocol.rgroups import RGroupsBody
+from graphkin.protocol.scaffold_tree import ScaffoldTreeFields
 from graphkin.similarity.columns import numeric_property
 from graphkin.similarity.devices import Device
 from graphkin.similarity.hits import Hits, Matches
@@ -344,6 +347,26 @@ class OpenCollection:
             decomposition = decomposition.with_source("scaffold")
         return RGroups.from_decomposition(ids, None if values is None else values[ids], decomposition)
 
+    def scaffold_tree(self, request: ScaffoldTreeFields) -> ScaffoldCounts:
+        """Return the scaffolds of a series as a tree, with counts and ranges of a property. The tree is cached on disk.
+
+        Raises:
+            Conflict: The items are not molecules.
+            NotFound: No molecule of the collection is in the branch of `parent`.
+        """
+        values = None if request.property is None else numeric_property(self.generation, request.property)
+        tree = self._ports.builder.scaffolds()
+        parent = None if request.parent is None else self._find_scaffold(tree, request.parent)
+        if request.parent is not None and parent is None:
+            raise NotFound(
+                "no molecule of this collection has this scaffold or one below it",
+                given=request.parent,
+                expected="a scaffold of the tree",
+                hint="leave the parent out to list all scaffolds",
+            )
+        ids = self.query(request).ids
+        return count_scaffolds(tree, ids, values, parent, request.levels, request.min_count)
+
     # The similarity graph
 
     def edges(self, min_similarity: float | None = None, start: int = 0, stop: int | None = None) -> pa.Table:
@@ -426,14 +449,17 @@ class OpenCollection:
         return self._near(request)
 
     def _scaffold_items(self, smiles: str) -> GroupItems:
-        """Return the molecules with this scaffold, which need not be canonical."""
+        """Return the molecules with this scaffold."""
         tree = self._ports.builder.scaffolds()
-        scaffold = tree.find(smiles)
-        if scaffold is None:
-            scaffold = tree.find(self._ports.reader.read_scaffold(smiles))
+        scaffold = self._find_scaffold(tree, smiles)
         if scaffold is None:
             return GroupItems(["scaffold", None], np.empty(0, np.int32))
         return GroupItems(["scaffold", scaffold], tree.items(scaffold))
+
+    def _find_scaffold(self, tree: ScaffoldTree, smiles: str) -> int | None:
+        """Return a scaffold by its SMILES, which need not be canonical. None if no molecule has it."""
+        scaffold = tree.find(smiles)
+        return tree.find(self._ports.reader.read_scaffold(smiles)) if scaffold is None else scaffold
 
     def _near(self, request: QueryFields) -> SimilarItems | None:
         """Return the items similar to the structure of a query, or None if the query has no structure."""

@@ -32,6 +32,7 @@ from graphkin.protocol.requests import (
     SearchBatchBody,
     SearchBody,
 )
+from graphkin.protocol.scaffold_tree import ScaffoldTreeBody
 from graphkin.protocol.values import Exported
 from graphkin.runtime.closing import Closeable
 from graphkin.similarity.hits import Matches
@@ -134,6 +135,13 @@ class CollectionBase(Closeable):
     @abstractmethod
     def _pick(self, request: PickBody) -> DiverseSubset:
         """Return the ids of the picked items, and the similarity of each to its nearest predecessor."""
+
+    @abstractmethod
+    def _scaffold_tree(self, request: ScaffoldTreeBody) -> tuple[pa.Table, int]:
+        """Return the columns of `scaffold_tree`, and the number of molecules of the series.
+
+        The limit and the cursor of the request are ignored.
+        """
 
     @abstractmethod
     def _item_id(self, id: int | None, smiles: str | None, name: str | None) -> int:

@@ -15,6 +15,7 @@ from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.clusters.partition import ClusterCounts
 from graphkin.collection.picking import DiverseSubset
+from graphkin.collection.sar.scaffold_counts import scaffold_schema
 from graphkin.collection.selection import Selection
 from graphkin.collection.structures import require_one_identifier, require_single_id
 from graphkin.ingest.info import CollectionInfo
@@ -35,6 +36,7 @@ from graphkin.protocol.requests import (
     SearchBatchBody,
     SearchBody,
 )
+from graphkin.protocol.scaffold_tree import ScaffoldTreeBody
 from graphkin.protocol.values import Exported, Format, PolicyName
 from graphkin.similarity.hits import Matches
 from graphkin.store.base import Store
@@ -177,6 +179,16 @@ class ServedCollection(Collection):
     def _pick(self, request: PickBody) -> DiverseSubset:
         picks = self._collection.pick(**request.model_dump(exclude_none=True))
         return DiverseSubset(np.array(picks.ids, np.int32), np.array(picks.nearest, np.float32), picks.size)
+
+    def _scaffold_tree(self, request: ScaffoldTreeBody) -> tuple[pa.Table, int]:
+        page = self._collection.scaffold_tree(**request.model_dump(exclude_none=True, exclude={"limit", "cursor"}))
+        rows = list[dict[str, Any]]()
+        for scaffold in page.scaffolds:
+            row = scaffold.model_dump()
+            row |= row["range"] or {}
+            row |= {f"branch_{name}": value for name, value in (row["branch_range"] or {}).items()}
+            rows.append(row)
+        return pa.Table.from_pylist(rows, scaffold_schema(request.property is not None)), page.items
 
     def _item_id(self, id: int | None, smiles: str | None, name: str | None) -> int:
         require_one_identifier(id, smiles, name)

@@ -34,6 +34,7 @@ from graphkin.protocol.requests import (
     SearchBatchBody,
     SearchBody,
 )
+from graphkin.protocol.scaffold_tree import ScaffoldTreeBody
 from graphkin.protocol.validation import parse_policy
 from graphkin.protocol.values import Exported, PolicyName
 from graphkin.runtime.files import absolute_location
@@ -259,6 +260,10 @@ class StoredCollection(Collection):
 
     def _pick(self, request: PickBody) -> DiverseSubset:
         return self._open.pick(request, request.count)
+
+    def _scaffold_tree(self, request: ScaffoldTreeBody) -> tuple[pa.Table, int]:
+        counts = self._open.scaffold_tree(request)
+        return counts.table(), counts.series
 
     def _item_id(self, id: int | None, smiles: str | None, name: str | None) -> int:
         return self._open.item_id(id, smiles, name)

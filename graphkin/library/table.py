@@ -187,7 +187,7 @@ class Table:
 
     def _repr_html_(self) -> str:
         """Return the first rows as HTML, for notebooks. It needs no other files, and all text in it is escaped."""
-        titles = [name for name in self.columns if name == "smiles" or name.endswith("_smiles")]
+        titles = [name for name in self.columns if name in ("smiles", "scaffold") or name.endswith("_smiles")]
         structures = [name for name in titles if pa.types.is_string(self.arrow.schema.field(name).type)]
         head = "".join(f"<th>{escape(name)}</th>" for name in [*("" for _ in structures), *self.columns])
         rows = "".join(f"<tr>{''.join(cells)}</tr>" for cells in self._cells(structures))

@@ -66,6 +66,7 @@ QUESTIONS = [
         {"mcs", "mcs_depiction"},
     ),
     Question({"rgroups"}, set(), set(), {"/rgroups"}, {"rgroups"}),
+    Question({"scaffold_tree"}, {"scaffold_tree"}, {"scaffolds"}, {"/scaffolds"}, {"scaffold_tree"}),
     Question({"map"}, {"map"}, {"map"}, {"/map"}, {"map"}),
     Question({"components"}, set(), set(), {"/components", "/components/{id}"}, {"components", "component"}),
     Question({"subgraph"}, set(), set(), {"/items/{id}/subgraph"}, {"subgraph"}),

@@ -23,6 +23,7 @@ from graphkin.protocol.replies import (
     QueryPage,
     RejectionsPage,
 )
+from graphkin.protocol.scaffold_tree import ScaffoldTreePage
 from graphkin.protocol.values import MAX_PAGE
 
 Page = TypeVar(
@@ -36,6 +37,7 @@ Page = TypeVar(
     NeighborsPage,
     QueryPage,
     RejectionsPage,
+    ScaffoldTreePage,
 )
 
 _NO_PARAMETERS: Parameters = {}

@@ -44,6 +44,7 @@ from graphkin.protocol.replies import (
 )
 from graphkin.protocol.requests import structure_list
 from graphkin.protocol.rgroups import RGroupsReply
+from graphkin.protocol.scaffold_tree import ScaffoldTreePage
 from graphkin.protocol.values import (
     MAX_ANCHORS,
     MAX_BATCHES,
@@ -598,6 +599,63 @@ class Collection:
         fields = {**source, **conditions, "scaffold": scaffold, "core": core, "property": property, "matrix": matrix}
         body = {field: value for field, value in fields.items() if value is not None}
         return self._reader.get(RGroupsReply, "rgroups", body=body)
+
+    def scaffold_tree(
+        self,
+        *,
+        property: str | None = None,
+        parent: str | None = None,
+        levels: int | None = None,
+        min_count: int = 1,
+        filters: Sequence[Mapping[str, Any]] | None = None,
+        name: str | None = None,
+        substructure: str | Mapping[str, str] | None = None,
+        similar: Mapping[str, Any] | None = None,
+        neighbors_of: Mapping[str, Any] | None = None,
+        cluster: Mapping[str, Any] | None = None,
+        scaffold: str | None = None,
+        ids: Sequence[int] | None = None,
+        sort: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+    ) -> ScaffoldTreePage:
+        """Return the Bemis-Murcko scaffolds of a series as a tree, as one page.
+
+        Each scaffold is followed by the scaffolds below it. The first call waits until the server has computed the
+        scaffolds of the collection.
+
+        Args:
+            property: A numeric property whose range is returned for each scaffold and its branch.
+            parent: List only the scaffolds below this one, a SMILES.
+            levels: Number of levels to list; default: all.
+            min_count: Smallest number of molecules in the branch of a scaffold.
+            filters: Conditions of the series, as in `query`, like all arguments up to `ids`.
+            name: Prefix of a name.
+            substructure: A SMARTS or a molecule that the molecules of the series contain.
+            similar: A structure whose hits are the series.
+            neighbors_of: An item whose neighbors are the series.
+            cluster: A cluster whose members are the series.
+            scaffold: A scaffold as SMILES. The molecules with exactly this scaffold are the series.
+            ids: The ids of the series.
+            sort: Order of the series, which does not matter here.
+            limit: Maximum number of scaffolds; default: all.
+
+        Returns:
+            A page with the `scaffolds`, their `total`, and `items`, the number of molecules of the series.
+
+        Raises:
+            InvalidInput: An argument is invalid.
+            NotFound: No molecule of the collection has the scaffold `parent` or one below it.
+            Conflict: The items are not molecules.
+        """
+        part = {"property": property, "parent": parent, "levels": levels, "min_count": min_count}
+        conditions = {"filters": filters, "name": name, "substructure": substructure, "sort": sort}
+        sources = {"similar": similar, "neighbors_of": neighbors_of, "cluster": cluster, "scaffold": scaffold}
+        body = {**part, **conditions, **sources, "ids": None if ids is None else [*ids]}
+        pages = list[ScaffoldTreePage]()
+        for page in self._reader.pages(ScaffoldTreePage, "scaffolds", body, limit, use_post=True):
+            pages.append(page)
+        scaffolds = [each for page in pages for each in page.scaffolds][:limit]
+        return pages[-1].model_copy(update={"scaffolds": scaffolds})
 
     def clusters(
         self,

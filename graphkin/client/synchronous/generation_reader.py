@@ -25,6 +25,7 @@ from graphkin.protocol.replies import (
     QueryPage,
     RejectionsPage,
 )
+from graphkin.protocol.scaffold_tree import ScaffoldTreePage
 from graphkin.protocol.values import MAX_PAGE
 
 Page = TypeVar(
@@ -38,6 +39,7 @@ Page = TypeVar(
     NeighborsPage,
     QueryPage,
     RejectionsPage,
+    ScaffoldTreePage,
 )
 
 _NO_PARAMETERS: Parameters = {}

@@ -111,6 +111,7 @@ def test_invalid_graphs_are_refused(client: httpx.Client, graph: Any, status: in
         ("POST", "nci/search", {"graph": {"edges": [[0, 1]]}}),
         ("GET", "social/items?smiles=CCO", None),
         ("POST", "social/items/query", {"scaffold": "c1ccccc1"}),
+        ("POST", "social/scaffolds", {}),
         ("GET", "social/items/0/depiction.svg?highlight=1", None),
         ("GET", "social/export?what=items&format=sdf", None),
         ("GET", "social/export?what=fingerprints&format=fps", None),

@@ -57,6 +57,7 @@ REQUIRED_ACCESS: dict[str, Access] = {
     f"GET {C}/reports": "read",
     f"GET {C}/reports/{{report}}.svg": "read",
     f"POST {C}/rgroups": "read",
+    f"POST {C}/scaffolds": "read",
     f"POST {C}/search": "read",
     f"POST {C}/search/batch": "read",
     f"GET {C}/structure": "read",

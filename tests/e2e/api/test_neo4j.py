@@ -111,6 +111,10 @@ OPERATIONS: dict[str, list[Request]] = {
             {"substructure": "c1ccccc1[N+](=O)[O-]", "filters": [{"property": "rings", "max": 2}], "limit": 1000},
         )
     ],
+    "POST /v1/collections/{c}/scaffolds": [
+        Request(f"{NCI}/scaffolds", body=body)
+        for body in ({"property": "molwt", "levels": 2}, {"ids": [*range(3, 90)], "parent": "c1ccccc1"})
+    ],
     "GET /v1/collections/{c}/items/{id}/neighbors": [
         *[Request(f"{url}/items/{id}/neighbors", {"limit": 7}) for url in (NCI, SOCIAL) for id in range(0, 80, 3)],
         *with_queries(f"{NCI}/items/9/neighbors", {"filters": '[{"property": "names", "contains": "1"}]', "limit": 3}),

@@ -60,3 +60,71 @@ def test_scaffold_excludes_other_sources(client: httpx.Client) -> None:
     reply = post(client, "items/query", scaffold="c1ccccc1", ids=[1])
     assert reply.status_code == 422
     assert "at most one of similar, neighbors_of, cluster, scaffold, ids" in reply.text
+
+
+def all_scaffolds(client: httpx.Client, limit: int = 1000, **body: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the scaffolds of all pages, and the last page."""
+    scaffolds, cursor = list[dict[str, Any]](), None
+    while True:
+        reply = post(client, "scaffolds", **body, limit=limit, cursor=cursor)
+        assert reply.status_code == 200, reply.text
+        page: dict[str, Any] = reply.json()
+        scaffolds += page["scaffolds"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            assert len(scaffolds) == page["total"]
+            return scaffolds, page
+
+
+def test_tree_counts_the_molecules_of_each_scaffold(client: httpx.Client, items: pd.DataFrame) -> None:
+    scaffolds, page = all_scaffolds(client, property="molwt")
+    assert page["items"] == len(items)
+    own = {each["scaffold"]: each["items"] for each in scaffolds if each["items"]}
+    assert own == items["scaffold"].value_counts().to_dict()
+    molwt = items.groupby("scaffold")["molwt"].agg(["min", "max", "mean", "count"])
+    for each in scaffolds:
+        children = [other for other in scaffolds if other["parent"] == each["scaffold"]]
+        assert each["children"] == len(children)
+        assert each["branch_items"] == each["items"] + sum(child["branch_items"] for child in children)
+        assert each["branch_range"]["values"] == each["branch_items"]
+        if each["items"]:
+            low, high, mean, count = molwt.loc[each["scaffold"]]
+            range_ = {"min": low, "max": high, "mean": pytest.approx(mean), "values": count}
+            assert each["range"] == range_
+        else:
+            assert each["range"] == {"min": None, "max": None, "mean": None, "values": 0}
+    roots = [each for each in scaffolds if each["depth"] == 0]
+    assert sum(each["branch_items"] for each in roots) == len(items)
+    assert all(each["parent"] is None for each in roots)
+
+
+def test_tree_of_a_series_is_the_same_page_by_page(client: httpx.Client, items: pd.DataFrame) -> None:
+    series = {"filters": [{"property": "molwt", "min": 200}]}
+    scaffolds, page = all_scaffolds(client, **series)
+    assert page["items"] == (items["molwt"] >= 200).sum()
+    assert scaffolds == all_scaffolds(client, limit=7, **series)[0]
+    assert {each["range"] for each in scaffolds} == {None}
+    below = all_scaffolds(client, **series, parent="C1=CC=CC=C1", levels=1)[0]
+    assert below == [each for each in scaffolds if each["parent"] == "c1ccccc1"]
+    assert below
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "text"),
+    [
+        ({"property": "colour"}, 422, "no numeric property"),
+        ({"parent": "Cc1ccccc1"}, 422, "its scaffold is c1ccccc1"),
+        ({"parent": "C1CCCCCCCCCCCCCCC1"}, 404, "no molecule of this collection"),
+        ({"levels": 0}, 422, "levels"),
+        ({"min_count": 0}, 422, "min_count"),
+        ({"limit": 1001}, 422, "1000"),
+        ({"ids": [10**6]}, 404, "1000000"),
+        ({"ids": [1], "scaffold": "c1ccccc1"}, 422, "at most one of"),
+        ({"depth": 3}, 422, "depth"),
+        ({"cursor": "AAAA"}, 400, "cursor"),
+    ],
+)
+def test_invalid_requests_are_refused(client: httpx.Client, body: dict[str, Any], status: int, text: str) -> None:
+    reply = post(client, "scaffolds", **body)
+    assert reply.status_code == status, reply.text
+    assert text in reply.text

@@ -238,6 +238,15 @@ def test_clusters_and_their_members_equal_http(nci: Collection, plain: httpx.Cli
     assert subgraph.size == len(nci.cluster(1, threshold=0.3).items)
 
 
+def test_scaffold_tree_equals_http(nci: Collection, plain: httpx.Client) -> None:
+    body: dict[str, Any] = {"property": "molwt", "substructure": {"smiles": "c1ccccc1"}, "min_count": 2}
+    whole = nci.scaffold_tree(**body)
+    assert whole.model_dump() == plain.post("scaffolds", json={**body, "limit": 1000}).json()
+    few = nci.scaffold_tree(**body, limit=3)
+    assert few.scaffolds == whole.scaffolds[:3]
+    assert few.total == whole.total > 3
+
+
 def test_pick_equals_http(nci: Collection, plain: httpx.Client) -> None:
     body: dict[str, Any] = {"count": 12, "method": "sphere", "threshold": 0.4}
     selection = {"filters": [{"property": "rings", "min": 1}]}

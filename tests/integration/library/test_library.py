@@ -449,6 +449,39 @@ def test_clusters_equal_rdkit(collection: Collection, vectors: list[Any], frame:
         collection.cluster(1000, method="scaffold")
 
 
+def test_scaffold_tree_counts_the_molecules_of_a_series(collection: Collection, frame: pd.DataFrame) -> None:
+    scaffold = frame["smiles"].map(MurckoScaffold.MurckoScaffoldSmiles)
+    result = collection.scaffold_tree(property="activity")
+    ranges = ["min", "max", "mean", "values"]
+    columns = ["scaffold", "parent", "depth", "children", "items", "branch_items"]
+    assert result.columns == [*columns, *ranges, *(f"branch_{name}" for name in ranges)]
+    assert result.note == f"{len(result):,} scaffolds of {MOLECULES:,} molecules"
+    tree = result.to_pandas().set_index("scaffold")
+    assert tree["items"][tree["items"] > 0].to_dict() == scaffold.value_counts().to_dict()
+    activity = frame.groupby(scaffold)["activity"]
+    for name, values in (("min", activity.min()), ("max", activity.max()), ("mean", activity.mean())):
+        assert tree[name].dropna().to_dict() == pytest.approx(values.to_dict())
+    roots = tree[tree["depth"] == 0]
+    assert roots["branch_items"].sum() == roots["branch_values"].sum() == MOLECULES
+
+    ids = np.flatnonzero(scaffold == "c1ccccc1").tolist()
+    assert collection.query(scaffold="C1=CC=CC=C1")["id"].to_pylist() == ids
+    for series in (collection.scaffold_tree(ids=ids), collection.scaffold_tree(scaffold="c1ccccc1")):
+        assert series.to_pylist()[0]["items"] == len(ids)
+        assert len(series) == 1
+    cluster = collection.scaffold_tree(cluster={"method": "single", "threshold": 0.5, "id": 1})
+    assert sum(cluster["items"].to_pylist()) == len(collection.cluster(1, method="single", threshold=0.5))
+    below = collection.scaffold_tree(parent="c1ccccc1", levels=1, min_count=2)
+    assert below.columns == columns
+    is_below = (tree["parent"] == "c1ccccc1") & (tree["branch_items"] >= 2)
+    assert below["scaffold"].to_pylist() == tree.index[is_below].tolist()
+    assert "<img" in below._repr_html_()
+    with pytest.raises(InvalidInput, match="no numeric property"):
+        collection.scaffold_tree(property="colour")
+    with pytest.raises(NotFound, match="no molecule of this collection"):
+        collection.scaffold_tree(parent="C1CCCCCCCCCCCCCCC1")
+
+
 def test_map_has_all_items(collection: Collection, frame: pd.DataFrame) -> None:
     # The columns have the order of the file.
     assert [*collection.manifest.properties] == ["activity", "note", "molwt", "rings", "heavy_atoms"]

@@ -51,6 +51,7 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("post", f"{_C}/positives/batch"): Collection.positives_batch,
     ("post", f"{_C}/pick"): Collection.pick,
     ("post", f"{_C}/rgroups"): Collection.rgroups,
+    ("post", f"{_C}/scaffolds"): Collection.scaffold_tree,
     ("post", f"{_C}/search"): Collection.search,
     ("post", f"{_C}/search/batch"): Collection.search_batch,
 }

@@ -2,17 +2,21 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from rdkit import Chem, RDConfig
 from rdkit.Chem.Scaffolds import MurckoScaffold, rdScaffoldNetwork
 
 from graphkin.collection.open_collection import OpenCollection
+from graphkin.collection.sar.scaffold_counts import count_scaffolds
 from graphkin.collection.sar.scaffolds import ScaffoldTree, parent_of, read_scaffold, scaffold_of
 from graphkin.ingest.pipeline import IngestOptions, ingest
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.requests import QueryFields
+from graphkin.protocol.scaffold_tree import ScaffoldTreeFields
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 
@@ -127,3 +131,86 @@ def test_tree_with_an_index_out_of_range_is_invalid() -> None:
     assert not tree.is_tree_of(3)
     assert not tree._replace(parent=tree.parent + 5).is_tree_of(2)
     assert not tree._replace(starts=tree.starts + 1).is_tree_of(2)
+
+
+def branches(molecules: OpenCollection, ids: list[int]) -> dict[str, list[int]]:
+    """Return the molecules in the branch of each scaffold, from the parents alone."""
+    branches: dict[str, list[int]] = {}
+    smiles = molecules.items(["smiles"])["smiles"].to_pylist()
+    for id in ids:
+        scaffold: str | None = scaffold_of(smiles[id])
+        while scaffold is not None:
+            branches.setdefault(scaffold, []).append(id)
+            scaffold = parent_of(scaffold)
+    return branches
+
+
+def tree_rows(molecules: OpenCollection, **request: object) -> list[dict[str, Any]]:
+    return molecules.scaffold_tree(ScaffoldTreeFields.model_validate(request)).table().to_pylist()
+
+
+@pytest.mark.parametrize("series", [{}, {"ids": [*range(3, 120, 2)]}, {"substructure": "c1ccncc1"}, {"scaffold": ""}])
+def test_tree_counts_the_molecules_of_a_series(
+    molecules: OpenCollection, scaffolds: dict[str, list[int]], series: dict[str, Any]
+) -> None:
+    ids = molecules.query(QueryFields.model_validate(series)).ids.tolist()
+    expected = branches(molecules, ids)
+    rows = tree_rows(molecules, **series, property="molwt")
+    assert {row["scaffold"]: row["branch_items"] for row in rows} == {each: len(expected[each]) for each in expected}
+    molwt = np.array(molecules.items(["molwt"])["molwt"].to_pylist())
+    for row in rows:
+        own = sorted({*scaffolds.get(row["scaffold"], [])} & {*ids})
+        assert row["items"] == row["values"] == len(own)
+        assert row["parent"] == parent_of(row["scaffold"])
+        assert row["children"] == len([each for each in rows if each["parent"] == row["scaffold"]])
+        for prefix, members in (("", own), ("branch_", expected[row["scaffold"]])):
+            values = molwt[members]
+            summary = [row[f"{prefix}{name}"] for name in ("min", "max", "mean")]
+            assert summary == ([values.min(), values.max(), pytest.approx(values.mean())] if members else [None] * 3)
+
+
+def test_each_scaffold_is_followed_by_its_branch_with_the_largest_child_first(molecules: OpenCollection) -> None:
+    rows = tree_rows(molecules)
+
+    def listed(parent: str | None, depth: int) -> list[tuple[str, int]]:
+        children = [row for row in rows if row["parent"] == parent]
+        children.sort(key=lambda row: (-row["branch_items"], row["scaffold"]))
+        lists = ([(row["scaffold"], depth), *listed(row["scaffold"], depth + 1)] for row in children)
+        return [each for part in lists for each in part]
+
+    assert [(row["scaffold"], row["depth"]) for row in rows] == listed(None, 0)
+    assert max(row["depth"] for row in rows) > 1
+
+
+def test_tree_lists_the_requested_part(molecules: OpenCollection) -> None:
+    rows = tree_rows(molecules)
+    assert tree_rows(molecules, levels=1) == [row for row in rows if row["parent"] is None]
+    children = [row for row in rows if row["parent"] == "c1ccccc1"]
+    assert tree_rows(molecules, levels=1, parent="C1=CC=CC=C1") == children
+    assert len(children) > 1
+    below = tree_rows(molecules, parent="c1ccccc1")
+    start = rows.index(children[0])
+    assert below == rows[start : start + len(below)]
+    assert below[-1]["depth"] > 0 == rows[start + len(below)]["depth"]
+    large = tree_rows(molecules, min_count=3)
+    assert [row["scaffold"] for row in large] == [row["scaffold"] for row in rows if row["branch_items"] >= 3]
+    benzene = next(row for row in large if row["scaffold"] == "c1ccccc1")
+    assert benzene["children"] == len([row for row in children if row["branch_items"] >= 3])
+    assert tree_rows(molecules, min_count=10**6) == tree_rows(molecules, ids=[]) == []
+    assert tree_rows(molecules, ids=[], parent="c1ccccc1") == []
+
+
+def test_tree_below_a_scaffold_that_no_molecule_has_is_refused(molecules: OpenCollection) -> None:
+    with pytest.raises(NotFound) as error:
+        tree_rows(molecules, parent="C1CCCCCCCCCCCCCCC1")
+    assert error.value.given == "C1CCCCCCCCCCCCCCC1"
+
+
+def test_missing_values_are_left_out_of_the_ranges() -> None:
+    tree = ScaffoldTree.from_parents(pa.array(["b", "b", "a", "c"]), {"a": None, "b": "a", "c": "b"})
+    values = np.array([2.0, np.nan, np.nan, 4.0])
+    rows = count_scaffolds(tree, np.arange(4, dtype=np.int32), values).table().to_pylist()
+    assert [row["scaffold"] for row in rows] == ["a", "b", "c"]
+    assert [(row["values"], row["mean"]) for row in rows] == [(0, None), (1, 2.0), (1, 4.0)]
+    assert [(row["branch_values"], row["branch_mean"]) for row in rows] == [(2, 3.0), (2, 3.0), (1, 4.0)]
+    assert [(row["branch_min"], row["branch_max"]) for row in rows] == [(2.0, 4.0), (2.0, 4.0), (4.0, 4.0)]

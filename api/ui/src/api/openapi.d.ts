@@ -509,6 +509,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/scaffolds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List the scaffolds of a series
+         * @description The Bemis-Murcko scaffolds of a series as a tree, with counts and ranges of a property.
+         *
+         *     The parent of a scaffold is the scaffold that remains after one ring system and its linker are removed. If several
+         *     can be removed, the largest scaffold remains. Roots have one ring system.
+         *
+         *     Scaffolds of many molecules take long. Until they are computed, 503 reports the progress. They are cached on the
+         *     server's machine.
+         */
+        post: operations["scaffold_tree"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{c}/map": {
         parameters: {
             query?: never;
@@ -2924,6 +2950,98 @@ export interface components {
             differing?: components["schemas"]["DifferingValues"];
         };
         /**
+         * Scaffold
+         * @description A scaffold in the tree of a series.
+         *
+         *     `scaffold` is a SMILES without stereo, empty for molecules without rings. `parent` is the scaffold that remains
+         *     after one ring system and its linker are removed, null for a root. `depth` is the number of scaffolds above it.
+         *     `children` is the number of scaffolds right below it that the request does not exclude by `min_count`.
+         *
+         *     `items` is the number of molecules of the series with exactly this scaffold, and `branch_items` their number in the
+         *     branch: the scaffold and all scaffolds below it. `range` and `branch_range` summarize the property of these
+         *     molecules. They are null unless the request names a property.
+         */
+        Scaffold: {
+            /**
+             * Scaffold
+             * @description Scaffold as SMILES; empty for molecules without rings.
+             * @example c1ccc(-c2ccncc2)cc1
+             */
+            scaffold: string;
+            /**
+             * Parent
+             * @description Parent as SMILES; null for a root.
+             * @example c1ccccc1
+             */
+            parent: string | null;
+            /**
+             * Depth
+             * @description Number of scaffolds above it.
+             * @example 1
+             */
+            depth: number;
+            /**
+             * Children
+             * @description Number of scaffolds right below it.
+             * @example 3
+             */
+            children: number;
+            /**
+             * Items
+             * @description Number of molecules of the series with exactly this scaffold.
+             * @example 24
+             */
+            items: number;
+            /**
+             * Branch Items
+             * @description Number of molecules of the series in the branch.
+             * @example 62
+             */
+            branch_items: number;
+            /** @description Values of the property of the molecules with exactly this scaffold; null without a property. */
+            range: components["schemas"]["Range"] | null;
+            /** @description Values of the property in the branch; null without a property. */
+            branch_range: components["schemas"]["Range"] | null;
+        };
+        /**
+         * ScaffoldTreePage
+         * @description A page of the scaffold tree of a series.
+         *
+         *     Each scaffold is followed by the scaffolds below it. Among the children of one parent, the largest branch comes
+         *     first. `items` is the number of molecules of the series, and `total` the number of scaffolds that match the request.
+         */
+        ScaffoldTreePage: {
+            /**
+             * Generation
+             * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
+            generation: string;
+            /**
+             * Items
+             * @description Number of molecules of the series.
+             * @example 128
+             */
+            items: number;
+            /**
+             * Total
+             * @description Number of scaffolds that match the request.
+             * @example 128
+             */
+            total: number;
+            /**
+             * Scaffolds
+             * @description Scaffolds of this page. Each is followed by the scaffolds below it.
+             */
+            scaffolds: components["schemas"]["Scaffold"][];
+            /**
+             * Next Cursor
+             * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
+             */
+            next_cursor: string | null;
+        };
+        /**
          * SearchQuery
          * @description The query structure of a search after standardization.
          *
@@ -3803,6 +3921,116 @@ export interface components {
              *     ]
              */
             matrix?: string[] | null;
+        };
+        /**
+         * ScaffoldTreeBody
+         * @description A series, and the part of its scaffold tree to list.
+         *
+         *     The series is the result of a query: a source, and conditions that molecules must all meet. Its order does not
+         *     matter. The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all molecules
+         *     of the collection.
+         */
+        ScaffoldTreeBody: {
+            /**
+             * Filters
+             * @description Up to 100 filters. An item must pass all of them.
+             * @default null
+             */
+            filters?: components["schemas"]["Filter"][] | null;
+            /**
+             * Name
+             * @description Prefix of one of the item's names, without regard to case.
+             * @default null
+             * @example 1
+             */
+            name?: string | null;
+            /**
+             * Substructure
+             * @description Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.
+             * @default null
+             * @example c1ccncc1
+             */
+            substructure?: string | components["schemas"]["Substructure"] | null;
+            /**
+             * @description Source: the items that are similar to a structure.
+             * @default null
+             */
+            similar?: components["schemas"]["SimilarSource"] | null;
+            /**
+             * @description Source: the stored neighbors of an item.
+             * @default null
+             */
+            neighbors_of?: components["schemas"]["NeighborsSource"] | null;
+            /**
+             * @description Source: the members of a cluster.
+             * @default null
+             */
+            cluster?: components["schemas"]["ClusterSource"] | null;
+            /**
+             * Scaffold
+             * @description Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the molecules without rings.
+             * @default null
+             * @example c1ccccc1
+             */
+            scaffold?: string | null;
+            /**
+             * Ids
+             * @description Source: up to 10,000 item ids.
+             * @default null
+             * @example [
+             *       0,
+             *       1,
+             *       2
+             *     ]
+             */
+            ids?: number[] | null;
+            /**
+             * @description Order of the items. The default is the order of the source.
+             * @default null
+             */
+            sort?: components["schemas"]["Sort"] | null;
+            /**
+             * Property
+             * @description Numeric property, by its column name in exports. Its values are summarized for each scaffold.
+             * @default null
+             * @example logp
+             */
+            property?: string | null;
+            /**
+             * Parent
+             * @description Scaffold as SMILES. Only scaffolds below it are listed. The default is the whole tree.
+             * @default null
+             * @example c1ccccc1
+             */
+            parent?: string | null;
+            /**
+             * Levels
+             * @description Number of levels to list. The default is all levels.
+             * @default null
+             * @example 1
+             */
+            levels?: number | null;
+            /**
+             * Min Count
+             * @description Smallest number of molecules in the branch of a scaffold.
+             * @default 1
+             * @example 2
+             */
+            min_count?: number;
+            /**
+             * Limit
+             * @description Scaffolds per page.
+             * @default 100
+             * @example 20
+             */
+            limit?: number;
+            /**
+             * Cursor
+             * @description `next_cursor` of the previous page. The default is the first page.
+             * @default null
+             * @example eyJvZmZzZXQiOjUwfQ
+             */
+            cursor?: string | null;
         };
         /**
          * SearchBatchBody
@@ -7550,6 +7778,162 @@ export interface operations {
             };
             /** @description The generation was deleted. */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    scaffold_tree: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "1",
+                 *       "levels": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["ScaffoldTreeBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScaffoldTreePage"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
