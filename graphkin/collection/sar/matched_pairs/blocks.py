@@ -1,0 +1,180 @@
+"""The fragmentations of all molecules of a generation as arrays, cached in blocks of consecutive items.
+
+The key of a block in the cache is a hash of its structures. Generations therefore share blocks, and after an append only
+the new molecules and those of the last, incomplete block are cut.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from hashlib import blake2b, sha256
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from platformdirs import user_cache_path
+from rdkit import Chem, rdBase
+
+from graphkin.collection.sar.matched_pairs.attachments import symmetry
+from graphkin.collection.sar.matched_pairs.fragmentation import MAX_VARIABLE, fragment, rejection
+from graphkin.protocol.errors import StoreError
+from graphkin.runtime.array_cache import ArrayCache
+from graphkin.runtime.workers.chunks import ProcessEnded, map_chunks
+from graphkin.similarity.kind import Advance
+from graphkin.store.base import Generation
+from graphkin.store.records import Int32, UInt64
+
+_BLOCK = 256  # items; an append cuts fewer old molecules than this again
+_CACHE_BYTES = 2 * 2**30  # maximum size of all cached blocks
+
+Bytes = NDArray[np.uint8]
+
+_log = logging.getLogger(__name__)
+
+
+class Fragments(NamedTuple):
+    """The F fragmentations of n molecules, with V distinct variable parts.
+
+    Attributes:
+        item: (F,) int32 positions of the molecules.
+        key: (F,) uint64 hashes of the constant parts.
+        hydrogenated: (F,) uint64 hashes of the only constant part with hydrogen, 0 after several cuts.
+        variable: (F,) int32 numbers of the variable parts.
+        order: (F,) uint8 numbers of the permutations from attachment points to constant parts.
+        exchange: (F,) uint8 symmetries of the constant parts.
+        structure: (n,) uint64 hashes of the molecules, 0 for those that are not cut.
+        reason: (n,) uint8 positions in `fragmentation.REASONS`.
+        symmetry: (V,) uint8 symmetries of the variable parts.
+        text: (B,) uint8 SMILES of the variable parts, each followed by a line feed.
+    """
+
+    item: Int32
+    key: UInt64
+    hydrogenated: UInt64
+    variable: Int32
+    order: Bytes
+    exchange: Bytes
+    structure: UInt64
+    reason: Bytes
+    symmetry: Bytes
+    text: Bytes
+
+    @classmethod
+    def from_smiles(cls, smiles: Sequence[str]) -> "Fragments":
+        """Cut molecules."""
+        rows: list[tuple[int, int, int, int, int, int]] = []
+        symmetries: dict[str, int] = {}
+        numbers: dict[str, int] = {}
+        structures, reasons = [], []
+        for item, text in enumerate(smiles):
+            with rdBase.BlockLogs():
+                molecule = Chem.MolFromSmiles(text)
+            reasons.append(rejection(molecule))
+            structures.append(0 if reasons[-1] else hash_text(Chem.MolToSmiles(molecule)))
+            for part in [] if reasons[-1] else fragment(molecule):
+                symmetries[part.variable] = part.symmetry
+                number = numbers.setdefault(part.variable, len(numbers))
+                with_hydrogen = 0 if part.with_hydrogen is None else hash_text(part.with_hydrogen)
+                key = hash_text(".".join(part.constants))
+                rows.append((item, key, with_hydrogen, number, part.order, symmetry(part.constants)))
+        types = (np.int32, np.uint64, np.uint64, np.int32, np.uint8, np.uint8)
+        columns = zip(*rows, strict=True) if rows else ((),) * len(types)
+        return cls(
+            *(np.array(column, type) for column, type in zip(columns, types, strict=True)),
+            np.array(structures, np.uint64),
+            np.array(reasons, np.uint8),
+            np.array([*symmetries.values()], np.uint8),
+            encode_lines(numbers),
+        )
+
+    def is_valid_for(self, items: int) -> bool:
+        """Return whether the arrays are those of this number of molecules."""
+        rows, variables = len(self.item), len(self.symmetry)
+        return (
+            all(len(column) == rows for column in self[:6])
+            and len(self.structure) == len(self.reason) == items
+            and (rows == 0 or (self.item.max() < items and self.variable.max() < variables))
+            and int((self.text == ord("\n")).sum()) == variables
+        )
+
+
+def hash_text(text: str) -> int:
+    """Return a hash of 64 bits that is not 0."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little") or 1
+
+
+def encode_lines(lines: "Sequence[str] | dict[str, int]") -> Bytes:
+    """Return texts as one array of bytes, with a line feed after each."""
+    return np.frombuffer("".join(f"{line}\n" for line in lines).encode(), np.uint8)
+
+
+def decode_lines(text: Bytes) -> list[str]:
+    """Return the texts that `encode_lines` encoded."""
+    return text.tobytes().decode().splitlines()
+
+
+def fragment_items(generation: Generation, processes: int, advance: Advance) -> Iterator[tuple[int, Fragments]]:
+    """Yield the fragmentations of all molecules in blocks, each with the id of its first item.
+
+    Blocks that the cache holds come first. The others are cut in worker processes.
+
+    Args:
+        generation: A generation of molecules.
+        processes: The number of worker processes.
+        advance: A function that is called with the number of items that have been processed.
+
+    Raises:
+        StoreError: The operating system ended a worker process, for example for lack of memory.
+    """
+    cache = _open_cache()
+    missing = []
+    for start in range(0, generation.size, _BLOCK):
+        smiles = _block(generation, start)
+        block = None if cache is None else cache.open(_key(smiles), Fragments)
+        if block is None or not block.is_valid_for(len(smiles)):
+            missing.append(start)
+        else:
+            yield start, block
+            advance(len(smiles))
+    try:
+        with closing(
+            map_chunks(Fragments.from_smiles, (_block(generation, start) for start in missing), processes)
+        ) as blocks:
+            for start, block in zip(missing, blocks, strict=True):
+                if cache is not None:
+                    cache = _add(cache, _key(_block(generation, start)), block)
+                yield start, block
+                advance(len(block.reason))
+    except ProcessEnded as error:
+        raise StoreError(
+            f"the molecules were not cut: {error}", hint="free memory, or use fewer workers"
+        ) from error
+
+
+def _block(generation: Generation, start: int) -> list[str]:
+    stop = min(start + _BLOCK, generation.size)
+    return [*generation.structures(np.arange(start, stop, dtype=np.int32))]
+
+
+def _key(smiles: Sequence[str]) -> dict[str, Any]:
+    made_by = f"fragments {' '.join(Fragments._fields)} {MAX_VARIABLE} {rdBase.rdkitVersion} {version('graphkin')}"
+    return {"made_by": made_by, "structures": sha256("\n".join(smiles).encode()).hexdigest()}
+
+
+def _open_cache() -> ArrayCache | None:
+    try:
+        return ArrayCache(user_cache_path("graphkin") / "fragments", _CACHE_BYTES)
+    except OSError as error:
+        _log.warning("fragments of molecules cannot be cached: %s", error)
+        return None
+
+
+def _add(cache: ArrayCache, key: dict[str, Any], block: Fragments) -> ArrayCache | None:
+    """Cache a block, and return the cache, or None if it cannot be written."""
+    try:
+        cache.get_or_add(key, block._asdict(), Fragments)
+    except OSError as error:
+        _log.warning("fragments of molecules cannot be cached: %s", error)
+        return None
+    return cache
