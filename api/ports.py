@@ -10,15 +10,19 @@ from anyio import from_thread
 from graphkin.api.depictor import Depictor
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.layouts import Layouts
+from graphkin.api.generations.matched_pairs import MatchedPairJobs
 from graphkin.api.generations.patterns import PatternMatches
 from graphkin.api.generations.scaffold_trees import ScaffoldTrees
 from graphkin.api.work.classes import in_work_class
+from graphkin.api.work.fragments import MoleculeCutter
 from graphkin.api.work.structures import StructureReader
 from graphkin.collection.batches import StructureText, Unreadable
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.layout import Layout
 from graphkin.collection.ports import Ports
+from graphkin.collection.sar.matched_pairs.applying import CutMolecule
+from graphkin.collection.sar.matched_pairs.index import MatchedPairs
 from graphkin.collection.sar.rgroups import Decomposition
 from graphkin.collection.sar.scaffolds import ScaffoldTree
 from graphkin.collection.selection import Selector
@@ -49,14 +53,18 @@ class PortFactory:
         clusterings: Clusterings,
         scaffold_trees: ScaffoldTrees,
         layouts: Layouts,
+        matched_pairs: MatchedPairJobs,
         depictor: Depictor,
+        cutter: MoleculeCutter,
     ) -> None:
         self._structures = structures
         self._patterns = patterns
         self._clusterings = clusterings
         self._scaffold_trees = scaffold_trees
         self._layouts = layouts
+        self._matched_pairs = matched_pairs
         self._depictor = depictor
+        self._cutter = cutter
 
     def ports(self, sampler: Callable[[], Sampler], generation: Generation, selector: Selector) -> Ports:
         """Return the ports of one open generation.
@@ -69,7 +77,15 @@ class PortFactory:
         return Ports(
             _StructurePort(self._structures, generation),
             _SubstructurePort(self._patterns, generation, selector),
-            _BuilderPort(self._clusterings, self._scaffold_trees, self._layouts, self._depictor, generation),
+            _BuilderPort(
+                self._clusterings,
+                self._scaffold_trees,
+                self._layouts,
+                self._matched_pairs,
+                self._depictor,
+                self._cutter,
+                generation,
+            ),
             sampler,
             _MAX_THREADS,
             _cancellable,
@@ -111,20 +127,24 @@ class _SubstructurePort:
 
 
 class _BuilderPort:
-    """Builder of clusters, scaffolds and maps in background jobs, and of cores and R groups in worker processes."""
+    """Builder of cached results, in background jobs, and of results for one request, in worker processes."""
 
     def __init__(
         self,
         clusterings: Clusterings,
         scaffold_trees: ScaffoldTrees,
         layouts: Layouts,
+        matched_pairs: MatchedPairJobs,
         depictor: Depictor,
+        cutter: MoleculeCutter,
         generation: Generation,
     ) -> None:
         self._clusterings = clusterings
         self._scaffold_trees = scaffold_trees
         self._layouts = layouts
+        self._matched_pairs = matched_pairs
         self._depictor = depictor
+        self._cutter = cutter
         self._generation = generation
 
     def clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
@@ -141,6 +161,15 @@ class _BuilderPort:
 
     def decompose(self, smiles: Sequence[str], core: str | None) -> Decomposition:
         return from_thread.run(self._depictor.decompose, smiles, core)
+
+    def matched_pairs(self) -> MatchedPairs:
+        return from_thread.run(self._matched_pairs.get, self._generation)
+
+    def cut_molecule(self, smiles: str) -> CutMolecule:
+        return from_thread.run(self._cutter.cut, smiles)
+
+    def join_parts(self, assemblies: Sequence[Sequence[str]]) -> list[str | None]:
+        return from_thread.run(self._cutter.join, assemblies)
 
 
 @contextmanager

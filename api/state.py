@@ -13,6 +13,7 @@ from graphkin.api.generations.cache import GenerationCache
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.damage import Scrubber
 from graphkin.api.generations.layouts import Layouts
+from graphkin.api.generations.matched_pairs import MatchedPairJobs
 from graphkin.api.generations.patterns import PatternMatches
 from graphkin.api.generations.scaffold_trees import ScaffoldTrees
 from graphkin.api.http.access import AccessControl
@@ -21,6 +22,7 @@ from graphkin.api.ports import PortFactory
 from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings
 from graphkin.api.work.classes import CLASSES, MAX_RUNNING, Queue
+from graphkin.api.work.fragments import MoleculeCutter
 from graphkin.api.work.pool import Pool, new_fork_server
 from graphkin.api.work.structures import MEMORY, StructureReader
 from graphkin.api.work.substructures import SubstructureMatcher
@@ -70,6 +72,7 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
         closing(Clusterings()) as clusterings,
         closing(ScaffoldTrees()) as scaffold_trees,
         closing(Layouts()) as layouts,
+        closing(MatchedPairJobs()) as matched_pairs,
         closing(new_fork_server()) if shared_fork_server is None else nullcontext(shared_fork_server) as fork_server,
     ):
         store.require_engine(settings.sampler)
@@ -84,7 +87,16 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
             aclosing(PatternMatches(SubstructureMatcher(pattern_readers, matchers, location, _MATCHERS))) as patterns,
         ):
             structures, depictor = StructureReader(readers), Depictor(drawers, comparers)
-            port_factory = PortFactory(structures, patterns, clusterings, scaffold_trees, layouts, depictor)
+            port_factory = PortFactory(
+                structures,
+                patterns,
+                clusterings,
+                scaffold_trees,
+                layouts,
+                matched_pairs,
+                depictor,
+                MoleculeCutter(comparers),
+            )
             with (
                 closing(
                     Exports(exporters, location, files, settings.export_bytes, setting="GRAPHKIN_EXPORT_BYTES")

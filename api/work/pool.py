@@ -17,6 +17,8 @@ TASKS = {
     "find_mcs": "graphkin.collection.clusters.mcs",
     "read_scaffold": "graphkin.collection.sar.scaffolds",
     "decompose": "graphkin.collection.sar.rgroups",
+    "cut_molecule": "graphkin.collection.sar.matched_pairs.applying",
+    "join_parts": "graphkin.collection.sar.matched_pairs.applying",
     "export": "graphkin.api.work.exporting",
     "read_pattern": "graphkin.api.work.matching",
     "describe": "graphkin.api.work.matching",

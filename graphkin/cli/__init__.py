@@ -26,6 +26,7 @@ _COMMANDS = {
     "map": ("Analyze", "map"),
     "pick": ("Analyze", "pick"),
     "cliffs": ("Analyze", "cliffs"),
+    "matched-pairs": ("Analyze", "matched_pairs"),
     "split": ("Analyze", "splits"),
     "leaks": ("Analyze", "splits"),
     "compare": ("Analyze", "compare"),
@@ -95,7 +96,7 @@ class _LazyGroup(Group):
         if cmd_name not in _COMMANDS:
             return None
         section, module = _COMMANDS[cmd_name]
-        command: Command | Group = getattr(import_module(f"graphkin.cli.commands.{module}"), cmd_name)
+        command: Command | Group = getattr(import_module(f"graphkin.cli.commands.{module}"), cmd_name.replace("-", "_"))
         command.panel = section
         return command
 

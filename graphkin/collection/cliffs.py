@@ -161,14 +161,30 @@ def cliffs_table(pairs: Cliffs, manifest: Manifest, property: str, items_of: Cal
         property: The ranked property.
         items_of: A function that reads items by their ids.
     """
+    table = {name: pa.array(getattr(pairs, name)) for name in ("a", "b", "similarity", "difference", "sali")}
+    return pa.table({**table, **pair_columns(pairs.a, pairs.b, manifest, property, items_of)})
+
+
+def pair_columns(
+    a: Int32, b: Int32, manifest: Manifest, property: str, items_of: Callable[[Int32], pa.Table]
+) -> dict[str, pa.ChunkedArray]:
+    """Return the structure, the names, the property and, if there is one, its qualifier of both items of pairs.
+
+    Args:
+        a: (n,) ids of the first items. The names of their columns end with _a.
+        b: (n,) ids of the second items. The names of their columns end with _b.
+        manifest: The manifest of the generation.
+        property: A numeric property.
+        items_of: A function that reads items by their ids.
+    """
     columns = visible_columns(manifest)
     qualifiers = [
         title for title, each in columns.items() if each.is_qualifier and each.stored == columns[property].stored
     ]
-    table = {name: pa.array(getattr(pairs, name)) for name in ("a", "b", "similarity", "difference", "sali")}
-    distinct, position = np.unique(np.concatenate([pairs.a, pairs.b]), return_inverse=True)
+    table: dict[str, pa.ChunkedArray] = {}
+    distinct, position = np.unique(np.concatenate([a, b]), return_inverse=True)
     items = items_of(distinct)
     for end, rows in zip("ab", np.split(position, 2), strict=True):
         own = items.take(pa.array(rows))
         table |= {f"{name}_{end}": own[name] for name in (manifest.structure, "names", property, *qualifiers)}
-    return pa.table(table)
+    return table

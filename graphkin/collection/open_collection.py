@@ -20,6 +20,9 @@ from graphkin.collection.hops import Hop, similarity_by_hop
 from graphkin.collection.layout import Map
 from graphkin.collection.picking import DiverseSubset, Picker
 from graphkin.collection.ports import Ports, local_ports
+from graphkin.collection.sar.matched_pairs.applying import Applicable, applicable
+from graphkin.collection.sar.matched_pairs.index import require_molecules
+from graphkin.collection.sar.matched_pairs.ranking import Summary, Transformations
 from graphkin.collection.sar.rgroups import RGroups, require_series
 from graphkin.collection.sar.scaffold_counts import ScaffoldCounts, count_scaffolds
 from graphkin.collection.sar.scaffolds import ScaffoldTree
@@ -38,6 +41,7 @@ from graphkin.export import read_edges, read_items
 from graphkin.export.table import Comparison
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.filters import Filter
+from graphkin.protocol.matched_pairs import AppliedFields, MatchedPairsFields
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.policy import Policy
 from graphkin.protocol.requests import (
@@ -72,6 +76,7 @@ from graphkin.store.sampling.rows import negatives_rows
 T = TypeVar("T")
 
 _COMPONENTS = 4  # thresholds whose components are cached: 12 bytes per item for each
+_SUMMARIES = 8  # summaries of transformations that are cached: 40 bytes per transformation
 _RANKINGS = 8  # rankings of cliffs that are cached: 20 bytes per pair
 _NEGATIVES = 2**20  # negatives in one block
 
@@ -110,6 +115,7 @@ class OpenCollection:
         self._lock = threading.RLock()
         self._singletons: dict[str, object] = {}
         self._components: LRUCache[Hashable, Components] = LRUCache(_COMPONENTS)
+        self._summaries: LRUCache[Hashable, Summary] = LRUCache(_SUMMARIES)
         self._rankings: LRUCache[Hashable, Cliffs] = LRUCache(_RANKINGS)
 
     @property
@@ -366,6 +372,40 @@ class OpenCollection:
             )
         ids = self.query(request).ids
         return count_scaffolds(tree, ids, values, parent, request.levels, request.min_count)
+
+    def matched_pairs(self, request: MatchedPairsFields) -> Summary:
+        """Return transformations between matched pairs, with the change of a property. The pairs are cached on disk."""
+        summary = self._summary(request.property, request.min_count)
+        if request.source is not None and request.target is not None:
+            return summary.between(request.source, request.target)
+        return self._cached(
+            self._summaries,
+            (request.property, request.min_count, request.by),
+            lambda: summary.ordered(request.by),
+        )
+
+    def matched_pairs_of(self, id: int, request: AppliedFields) -> Applicable:
+        """Return the transformations that can be applied to an item and change a property on average."""
+        (smiles,) = self.generation.structures(require_ids(np.array([id]), self.generation.size))
+        summary = self._summary(request.property, request.min_count)
+        return applicable(self._ports.builder.cut_molecule(smiles), summary, request.change)
+
+    def products(self, id: int, transformations: Applicable) -> list[list[tuple[str, int | None]]]:
+        """Return the molecules that transformations make of an item, with the ids of those that are items."""
+        (own,) = self.generation.structures(np.array([id], np.int32))
+        assemblies = [parts for each in transformations.assemblies for parts in each]
+        joined = iter(self._ports.builder.join_parts(assemblies))
+        made = [{next(joined) for _ in each} - {None, own} for each in transformations.assemblies]
+        ids = {smiles: self.generation.find("smiles", smiles, limit=1) for each in made for smiles in each if smiles}
+        return [[(smiles, next(iter(ids[smiles]), None)) for smiles in sorted(filter(None, each))] for each in made]
+
+    def _summary(self, property: str, min_count: int) -> Summary:
+        require_molecules(self.generation)
+        values = numeric_property(self.generation, property)
+        transformations = self._singleton("pairs", lambda: Transformations(self._ports.builder.matched_pairs()))
+        return self._cached(
+            self._summaries, (property, min_count), lambda: transformations.summarize(values, min_count)
+        )
 
     # The similarity graph
 

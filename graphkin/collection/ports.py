@@ -14,6 +14,8 @@ from graphkin.collection.clusters.cached import cached_clusters
 from graphkin.collection.clusters.mcs import CommonSubstructure, find_mcs
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.layout import Layout, cached_layout
+from graphkin.collection.sar.matched_pairs.applying import CutMolecule, cut_molecule, join_parts
+from graphkin.collection.sar.matched_pairs.index import MatchedPairs, cached_matched_pairs
 from graphkin.collection.sar.rgroups import Decomposition, decompose
 from graphkin.collection.sar.scaffolds import ScaffoldTree, cached_scaffolds, read_scaffold
 from graphkin.collection.selection import Selector
@@ -53,7 +55,7 @@ class SubstructureMatcher(Protocol):
 
 
 class Builder(Protocol):
-    """A builder of results that take seconds or minutes. Clusters, scaffolds and layouts are cached on disk."""
+    """A builder of results that take seconds or minutes. Those of all items are cached on disk."""
 
     def clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
         """Return the clusters of all items. `threshold` is a result of `resolve_threshold`."""
@@ -69,6 +71,15 @@ class Builder(Protocol):
 
     def decompose(self, smiles: Sequence[str], core: str | None) -> Decomposition:
         """Return the R groups of molecules. Raises the same errors as `decompose`."""
+
+    def matched_pairs(self) -> MatchedPairs:
+        """Return the matched pairs of all molecules."""
+
+    def cut_molecule(self, smiles: str) -> CutMolecule:
+        """Return the fragmentations of a molecule."""
+
+    def join_parts(self, assemblies: Sequence[Sequence[str]]) -> list[str | None]:
+        """Return the SMILES of molecules from their labeled parts, None for parts that cannot be joined."""
 
 
 @dataclass(frozen=True)
@@ -173,3 +184,13 @@ class _Builder:
     def decompose(self, smiles: Sequence[str], core: str | None) -> Decomposition:
         with self._stage("R groups", len(smiles), "molecules") as advance:
             return decompose(smiles, core, advance)
+
+    def matched_pairs(self) -> MatchedPairs:
+        with self._stage("matched pairs", self._generation.size, "items") as advance:
+            return cached_matched_pairs(self._generation, self._threads, advance)
+
+    def cut_molecule(self, smiles: str) -> CutMolecule:
+        return cut_molecule(smiles)
+
+    def join_parts(self, assemblies: Sequence[Sequence[str]]) -> list[str | None]:
+        return join_parts(assemblies)

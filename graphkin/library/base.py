@@ -22,6 +22,7 @@ from graphkin.ingest.info import CollectionInfo
 from graphkin.library.table import Table
 from graphkin.protocol.errors import Closed, TruncatedPairsWarning, require
 from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.matched_pairs import ItemMatchedPairsQuery, MatchedPairsQuery
 from graphkin.protocol.requests import (
     CliffsQuery,
     ClusteredFields,
@@ -119,6 +120,14 @@ class CollectionBase(Closeable):
     @abstractmethod
     def _mcs(self, number: int, request: ClusteringFields) -> CommonSubstructure:
         """Return the maximum common substructure of a cluster."""
+
+    @abstractmethod
+    def _matched_pairs(self, request: MatchedPairsQuery, limit: int | None) -> pa.Table:
+        """Return the columns of `matched_pairs`. The cursor and the limit of the request are ignored."""
+
+    @abstractmethod
+    def _matched_pairs_of(self, id: int, request: ItemMatchedPairsQuery, limit: int | None) -> pa.Table:
+        """Return the columns of `matched_pairs_of`. The cursor and the limit of the request are ignored."""
 
     @abstractmethod
     def _map(self, request: MapQuery) -> pa.Table:

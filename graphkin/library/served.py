@@ -15,6 +15,7 @@ from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.clusters.partition import ClusterCounts
 from graphkin.collection.picking import DiverseSubset
+from graphkin.collection.sar.matched_pairs.ranking import PRODUCTS, TABLE
 from graphkin.collection.sar.scaffold_counts import scaffold_schema
 from graphkin.collection.selection import Selection
 from graphkin.collection.structures import require_one_identifier, require_single_id
@@ -25,6 +26,7 @@ from graphkin.library.collections import Collections
 from graphkin.library.table import Table
 from graphkin.protocol.errors import Conflict, Damage
 from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.matched_pairs import ItemMatchedPairsQuery, MatchedPairsQuery
 from graphkin.protocol.replies import SimilarItem
 from graphkin.protocol.requests import (
     CliffsQuery,
@@ -156,6 +158,17 @@ class ServedCollection(Collection):
     def _mcs(self, number: int, request: ClusteringFields) -> CommonSubstructure:
         mcs = self._collection.mcs(number, **request.model_dump())
         return CommonSubstructure(mcs.smarts, mcs.smiles, mcs.atoms, mcs.complete)
+
+    def _matched_pairs(self, request: MatchedPairsQuery, limit: int | None) -> pa.Table:
+        fields = request.model_dump(exclude={"generation", "cursor", "limit"})
+        rows = self._collection.matched_pairs(**fields, limit=limit).transformations
+        return pa.Table.from_pylist([row.model_dump(by_alias=True) for row in rows], TABLE)
+
+    def _matched_pairs_of(self, id: int, request: ItemMatchedPairsQuery, limit: int | None) -> pa.Table:
+        fields = request.model_dump(exclude={"generation", "cursor", "limit"})
+        rows = self._collection.item_matched_pairs(id, **fields, limit=limit).transformations
+        schema = TABLE.append(pa.field("products", PRODUCTS))
+        return pa.Table.from_pylist([row.model_dump(by_alias=True) for row in rows], schema)
 
     def _map(self, request: MapQuery) -> pa.Table:
         return self._collection.map(**request.model_dump(exclude={"generation"})).replace_schema_metadata()

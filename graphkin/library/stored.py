@@ -15,6 +15,7 @@ from graphkin.collection.exporting import export
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.ports import local_ports
+from graphkin.collection.sar.matched_pairs.ranking import PRODUCTS
 from graphkin.collection.selection import Selection
 from graphkin.ingest.info import CollectionInfo
 from graphkin.ingest.progress_bars import library_progress
@@ -24,6 +25,7 @@ from graphkin.library.collections import Collections
 from graphkin.library.table import Table
 from graphkin.protocol.errors import NotFound
 from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.matched_pairs import ItemMatchedPairsQuery, MatchedPairsQuery
 from graphkin.protocol.requests import (
     CliffsQuery,
     ClusteredFields,
@@ -248,6 +250,16 @@ class StoredCollection(Collection):
 
     def _mcs(self, number: int, request: ClusteringFields) -> CommonSubstructure:
         return self._open.mcs(number, self._open.clusters(request)).substructure
+
+    def _matched_pairs(self, request: MatchedPairsQuery, limit: int | None) -> pa.Table:
+        return self._open.matched_pairs(request).take(slice(limit)).table(request.pairs)
+
+    def _matched_pairs_of(self, id: int, request: ItemMatchedPairsQuery, limit: int | None) -> pa.Table:
+        transformations = self._open.matched_pairs_of(id, request).part(0, limit)
+        products = [
+            [{"smiles": smiles, "id": own} for smiles, own in made] for made in self._open.products(id, transformations)
+        ]
+        return transformations.summary.table(request.pairs).append_column("products", pa.array(products, PRODUCTS))
 
     def _map(self, request: MapQuery) -> pa.Table:
         return pa.Table.from_batches([self._open.map(request).rows(slice(0, self.size))])

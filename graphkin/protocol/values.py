@@ -22,6 +22,12 @@ Mark = Literal["shared", "differences", "nothing"]
 By = Literal["sali", "difference"]
 Picking = Literal["maxmin", "sphere"]
 ClusterMethod = Literal["butina", "scaffold", "single"]
+TransformationOrder = Literal["count", "mean"]
+"""Order of transformations: most pairs first, or largest mean difference first."""
+
+Change = Literal["raise", "lower"]
+"""Whether transformations raise or lower a property."""
+
 SplitMethod = Literal["components", "min-discard"]
 
 Access = Literal["read", "sample", "export", "admin"]
@@ -120,3 +126,12 @@ MAX_NEGATIVES = 2**24
 
 MAX_NUMBERS = 4096
 """Maximum number of dimensions of a vector."""
+
+MAX_PAIRED = 200_000
+"""Maximum number of items of a collection in which the server finds matched pairs."""
+
+MAX_LISTED = 1000
+"""Maximum number of pairs that a reply lists for one transformation."""
+
+MAX_UNCUT = 100
+"""Maximum number of ids that a reply lists for one reason why molecules are not cut."""

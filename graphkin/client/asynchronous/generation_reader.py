@@ -12,6 +12,7 @@ from graphkin.client.arrow_streams import MEDIA_TYPE, ArrowStream, RowCollector
 from graphkin.client.asynchronous.connection import AsyncConnection, Parameters
 from graphkin.client.responses import Reply, read_reply
 from graphkin.protocol.errors import GenerationChanged, InvalidReply, Unavailable
+from graphkin.protocol.matched_pairs import ItemMatchedPairsPage, MatchedPairsPage
 from graphkin.protocol.replies import (
     CliffsPage,
     ClusterReply,
@@ -33,7 +34,9 @@ Page = TypeVar(
     ClustersPage,
     ComponentReply,
     ComponentsPage,
+    ItemMatchedPairsPage,
     ItemsPage,
+    MatchedPairsPage,
     NeighborsPage,
     QueryPage,
     RejectionsPage,

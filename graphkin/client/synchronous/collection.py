@@ -13,6 +13,7 @@ from graphkin.client.arrow_streams import RowCollector
 from graphkin.client.options import PolicyOptions
 from graphkin.client.synchronous.connection import Connection
 from graphkin.client.synchronous.generation_reader import GenerationReader
+from graphkin.protocol.matched_pairs import ItemMatchedPairsPage, MatchedPairsPage
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.replies import (
     CliffsPage,
@@ -51,12 +52,14 @@ from graphkin.protocol.values import (
     MAX_EXPORTED,
     MAX_NEGATIVES,
     By,
+    Change,
     ClusterMethod,
     Exported,
     Format,
     Mark,
     Picking,
     PolicyName,
+    TransformationOrder,
 )
 
 _SVG = "image/svg+xml"
@@ -791,6 +794,80 @@ class Collection:
         """
         query = {"method": method, "threshold": threshold, "width": width, "height": height}
         return self._reader.get_content(f"clusters/{id}/mcs.svg", query, _SVG)
+
+    def matched_pairs(
+        self,
+        property: str,
+        *,
+        min_count: int = 3,
+        by: TransformationOrder = "count",
+        source: str | None = None,
+        target: str | None = None,
+        pairs: int = 10,
+        limit: int | None = None,
+    ) -> MatchedPairsPage:
+        """Return transformations between matched molecular pairs as one page, with the change of a numeric property.
+
+        The first call for a generation waits until the server has found the pairs.
+
+        Args:
+            property: Name of a numeric property, as in exports.
+            min_count: Smallest number of pairs with a value of the property.
+            by: Order: "count" lists the most pairs first, "mean" the largest mean difference.
+            source: Part of the only transformation to return, such as "[*:1][H]", together with `target`.
+            target: Part that replaces `source`.
+            pairs: Maximum number of pairs to list for each transformation, up to 1,000.
+            limit: Maximum number of transformations; default: all.
+
+        Returns:
+            A page with the `transformations`, `total`, and the molecules that are not cut (`uncut`).
+
+        Raises:
+            InvalidInput: The property does not exist or is not numeric. The error lists the numeric properties.
+            Conflict: The items are not molecules.
+        """
+        query = {"property": property, "min_count": min_count, "by": by, "from": source, "to": target, "pairs": pairs}
+        pages = list[MatchedPairsPage]()
+        for page in self._reader.pages(MatchedPairsPage, "matched-pairs", query, limit):
+            pages.append(page)
+        transformations = [each for page in pages for each in page.transformations][:limit]
+        return pages[-1].model_copy(update={"transformations": transformations})
+
+    def item_matched_pairs(
+        self,
+        id: int,
+        property: str,
+        *,
+        min_count: int = 3,
+        change: Change = "raise",
+        pairs: int = 10,
+        limit: int | None = None,
+    ) -> ItemMatchedPairsPage:
+        """Return the transformations that can be applied to an item and change a numeric property, as one page.
+
+        Args:
+            id: Id of the item.
+            property: Name of a numeric property, as in exports.
+            min_count: Smallest number of pairs with a value of the property.
+            change: Whether to return transformations that "raise" or that "lower" the property on average.
+            pairs: Maximum number of pairs to list for each transformation, up to 1,000.
+            limit: Maximum number of transformations; default: all.
+
+        Returns:
+            A page with the `transformations`, the largest mean change first. Each lists its `products`: the molecules
+            that it makes of the item.
+
+        Raises:
+            NotFound: There is no item with this id.
+            InvalidInput: The property does not exist or is not numeric. The error lists the numeric properties.
+            Conflict: The items are not molecules.
+        """
+        query = {"property": property, "min_count": min_count, "change": change, "pairs": pairs}
+        pages = list[ItemMatchedPairsPage]()
+        for page in self._reader.pages(ItemMatchedPairsPage, f"items/{id}/matched-pairs", query, limit):
+            pages.append(page)
+        transformations = [each for page in pages for each in page.transformations][:limit]
+        return pages[-1].model_copy(update={"transformations": transformations})
 
     def depiction(
         self,

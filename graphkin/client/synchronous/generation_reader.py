@@ -14,6 +14,7 @@ from graphkin.client.arrow_streams import MEDIA_TYPE, ArrowStream, RowCollector
 from graphkin.client.responses import Reply, read_reply
 from graphkin.client.synchronous.connection import Connection, Parameters
 from graphkin.protocol.errors import GenerationChanged, InvalidReply, Unavailable
+from graphkin.protocol.matched_pairs import ItemMatchedPairsPage, MatchedPairsPage
 from graphkin.protocol.replies import (
     CliffsPage,
     ClusterReply,
@@ -35,7 +36,9 @@ Page = TypeVar(
     ClustersPage,
     ComponentReply,
     ComponentsPage,
+    ItemMatchedPairsPage,
     ItemsPage,
+    MatchedPairsPage,
     NeighborsPage,
     QueryPage,
     RejectionsPage,

@@ -40,6 +40,8 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("get", f"{_C}/clusters/{{id}}/mcs"): Collection.mcs,
     ("get", f"{_C}/clusters/{{id}}/mcs.svg"): Collection.mcs_depiction,
     ("get", f"{_C}/items/{{id}}/cluster"): Collection.item_cluster,
+    ("get", f"{_C}/matched-pairs"): Collection.matched_pairs,
+    ("get", f"{_C}/items/{{id}}/matched-pairs"): Collection.item_matched_pairs,
     ("get", f"{_C}/cliffs"): Collection.cliffs,
     ("get", f"{_C}/hops"): Collection.hops,
     ("get", f"{_C}/components"): Collection.components,

@@ -485,6 +485,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/matched-pairs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List transformations of matched pairs
+         * @description Transformations between matched molecular pairs, and the change of a property with them.
+         *
+         *     A matched pair is two molecules that differ in one part: one to three acyclic single bonds are cut, and what they
+         *     leave on the other side of each cut is the same. Pairs are found once for a generation. Until that is done, 503
+         *     reports the progress. They are cached on the server's machine.
+         */
+        get: operations["matched_pairs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{c}/items/{id}/matched-pairs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find changes of an item that raise a property
+         * @description Transformations that can be applied to an item and raise or lower a property on average.
+         *
+         *     Each one lists the molecules that it makes of the item. Its pairs may have other surroundings than the item.
+         */
+        get: operations["item_matched_pairs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{c}/cliffs": {
         parameters: {
             query?: never;
@@ -839,6 +885,65 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AppliedTransformation
+         * @description A transformation that can be applied to an item, and the molecules that it makes of the item.
+         */
+        AppliedTransformation: {
+            /**
+             * From
+             * @description SMILES of the part of the item, with its attachment points.
+             * @example [*:1][H]
+             */
+            from: string;
+            /**
+             * To
+             * @description SMILES of the part that replaces it, with its attachment points.
+             * @example [*:1]F
+             */
+            to: string;
+            /**
+             * Count
+             * @description Number of pairs in which both items have a value of the property.
+             * @example 27
+             */
+            count: number;
+            /**
+             * Mean
+             * @description Mean of the value of the second item less that of the first.
+             * @example 0.41
+             */
+            mean: number;
+            /**
+             * Sd
+             * @description Standard deviation of the difference; null for one pair.
+             * @example 0.35
+             */
+            sd: number | null;
+            /**
+             * Pairs
+             * @description Pairs of item ids, the largest difference first, up to the requested number.
+             * @example [
+             *       [
+             *         12,
+             *         40
+             *       ],
+             *       [
+             *         7,
+             *         33
+             *       ]
+             *     ]
+             */
+            pairs: [
+                number,
+                number
+            ][];
+            /**
+             * Products
+             * @description Molecules that the transformation makes of the item.
+             */
+            products: components["schemas"]["Product"][];
+        };
         /**
          * Chosen
          * @description The reason for a threshold of single linkage that the server selected.
@@ -1893,6 +1998,50 @@ export interface components {
             cluster: components["schemas"]["Cluster"];
         };
         /**
+         * ItemMatchedPairsPage
+         * @description A page of transformations that can be applied to an item, the largest mean change first.
+         *
+         *     `value` is the value of the property of the item, null if it has none. `reason` says why the item is not cut, null
+         *     if it is. `total` is the number of transformations that meet the conditions.
+         */
+        ItemMatchedPairsPage: {
+            /**
+             * Generation
+             * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
+            generation: string;
+            /**
+             * Value
+             * @description Value of the property of the item; null if it has none.
+             * @example 6.2
+             */
+            value: number | null;
+            /**
+             * Reason
+             * @description Why the item is not cut; null if it is.
+             * @example null
+             */
+            reason: string | null;
+            /**
+             * Transformations
+             * @description Transformations of this page, the largest mean change first.
+             */
+            transformations: components["schemas"]["AppliedTransformation"][];
+            /**
+             * Total
+             * @description Number of all entries, on this page and the others.
+             * @example 128
+             */
+            total: number;
+            /**
+             * Next Cursor
+             * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
+             */
+            next_cursor: string | null;
+        };
+        /**
          * ItemReply
          * @description An item of a generation.
          */
@@ -2149,6 +2298,43 @@ export interface components {
              * @default []
              */
             fragments?: components["schemas"]["Fragment"][];
+        };
+        /**
+         * MatchedPairsPage
+         * @description A page of transformations.
+         *
+         *     Each transformation is listed in the direction in which the mean difference is 0 or more. `total` is the number of
+         *     transformations that meet the conditions. `uncut` lists the molecules that have no pairs because they are not cut.
+         */
+        MatchedPairsPage: {
+            /**
+             * Generation
+             * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
+            generation: string;
+            /**
+             * Transformations
+             * @description Transformations of this page, in the requested order.
+             */
+            transformations: components["schemas"]["Transformation"][];
+            /**
+             * Total
+             * @description Number of all entries, on this page and the others.
+             * @example 128
+             */
+            total: number;
+            /**
+             * Uncut
+             * @description Molecules without pairs because they are not cut, by reason.
+             */
+            uncut: components["schemas"]["Uncut"][];
+            /**
+             * Next Cursor
+             * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
+             */
+            next_cursor: string | null;
         };
         /**
          * MatrixCell
@@ -2523,6 +2709,26 @@ export interface components {
              * @description Positives, with the reason for each.
              */
             positives: components["schemas"]["Positive"][];
+        };
+        /**
+         * Product
+         * @description A molecule that a transformation makes of an item.
+         *
+         *     `id` is the id of the stored item with this structure, null if there is none.
+         */
+        Product: {
+            /**
+             * Smiles
+             * @description Canonical SMILES.
+             * @example Fc1ccccc1
+             */
+            smiles: string;
+            /**
+             * Id
+             * @description Id of the stored item with this structure; null if there is none.
+             * @example 40
+             */
+            id: number | null;
         };
         /**
          * QueriedItem
@@ -3208,6 +3414,95 @@ export interface components {
              * @example false
              */
             truncated: boolean;
+        };
+        /**
+         * Transformation
+         * @description An exchange of a part of a molecule, and the change of the property with it.
+         *
+         *     `from` and `to` are SMILES with the attachment points `[*:1]` to `[*:3]`, at most 10 heavy atoms each. `count` is
+         *     the number of pairs of items with a value of the property. `mean` and `sd` are the mean and the standard deviation
+         *     of the difference, the value of the second item less that of the first. `sd` is null for one pair. `pairs` lists
+         *     pairs of item ids, the largest difference first.
+         */
+        Transformation: {
+            /**
+             * From
+             * @description SMILES of the part before the exchange, with its attachment points.
+             * @example [*:1][H]
+             */
+            from: string;
+            /**
+             * To
+             * @description SMILES of the part after the exchange, with its attachment points.
+             * @example [*:1]F
+             */
+            to: string;
+            /**
+             * Count
+             * @description Number of pairs in which both items have a value of the property.
+             * @example 27
+             */
+            count: number;
+            /**
+             * Mean
+             * @description Mean of the value of the second item less that of the first.
+             * @example 0.41
+             */
+            mean: number;
+            /**
+             * Sd
+             * @description Standard deviation of the difference; null for one pair.
+             * @example 0.35
+             */
+            sd: number | null;
+            /**
+             * Pairs
+             * @description Pairs of item ids, the largest difference first, up to the requested number.
+             * @example [
+             *       [
+             *         12,
+             *         40
+             *       ],
+             *       [
+             *         7,
+             *         33
+             *       ]
+             *     ]
+             */
+            pairs: [
+                number,
+                number
+            ][];
+        };
+        /**
+         * Uncut
+         * @description Molecules that are not cut, so that they have no pairs.
+         *
+         *     `count` is their number, and `ids` are the first 100 of them.
+         */
+        Uncut: {
+            /**
+             * Reason
+             * @description Reason why they are not cut.
+             * @example more than 10 rotatable bonds
+             */
+            reason: string;
+            /**
+             * Count
+             * @description Number of such molecules.
+             * @example 3
+             */
+            count: number;
+            /**
+             * Ids
+             * @description Ids of the first 100 of them.
+             * @example [
+             *       4,
+             *       19,
+             *       52
+             *     ]
+             */
+            ids: number[];
         };
         /**
          * BatchBody
@@ -7545,6 +7840,304 @@ export interface operations {
                 };
                 content: {
                     "image/svg+xml": string;
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    matched_pairs: {
+        parameters: {
+            query: {
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                generation?: string | null;
+                /**
+                 * @description `next_cursor` of the previous page. The default is the first page.
+                 * @example eyJvZmZzZXQiOjUwfQ
+                 */
+                cursor?: string | null;
+                /** @description Numeric property, by its column name in exports. */
+                property: string;
+                /** @description Smallest number of pairs with a value of the property. */
+                min_count?: number;
+                /** @description Order: `count` lists the most pairs first, `mean` the largest mean difference. */
+                by?: "count" | "mean";
+                /** @description List only the transformation of this part, as a reply writes it. It requires `to`. */
+                from?: string | null;
+                /** @description List only the transformation into this part. It requires `from`. */
+                to?: string | null;
+                /** @description Largest number of pairs to list for each transformation. `count` counts all of them. */
+                pairs?: number;
+                /**
+                 * @description Transformations per page.
+                 * @example 20
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MatchedPairsPage"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    item_matched_pairs: {
+        parameters: {
+            query: {
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                generation?: string | null;
+                /**
+                 * @description `next_cursor` of the previous page. The default is the first page.
+                 * @example eyJvZmZzZXQiOjUwfQ
+                 */
+                cursor?: string | null;
+                /** @description Numeric property, by its column name in exports. */
+                property: string;
+                /** @description Smallest number of pairs with a value of the property. */
+                min_count?: number;
+                /** @description List transformations that `raise` the property on average, or that `lower` it. */
+                change?: "raise" | "lower";
+                /** @description Largest number of pairs to list for each transformation. `count` counts all of them. */
+                pairs?: number;
+                /**
+                 * @description Transformations per page.
+                 * @example 20
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Item id. */
+                id: number;
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemMatchedPairsPage"];
                 };
             };
             /** @description The cursor or the JSON is malformed, or the Host is not served. */

@@ -2,6 +2,6 @@
 
 `fragmentation.py` cuts a molecule, `blocks.py` caches the parts of all molecules, `index.py` pairs molecules that share
 their constant parts, `ranking.py` summarizes a property, and `applying.py` applies what is known to one molecule. The
-method is that of Hussain and Rea (J. Chem. Inf. Model. 2010, 50, 339) with the rules of mmpdb (Dalke et al., J. Chem. Inf.
-Model. 2018, 58, 902).
+method is that of Hussain and Rea (J. Chem. Inf. Model. 2010, 50, 339) with the rules of mmpdb (Dalke et al., J. Chem.
+Inf. Model. 2018, 58, 902).
 """

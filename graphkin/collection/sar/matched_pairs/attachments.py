@@ -1,15 +1,15 @@
 """Permutations of the attachment points of a fragment with one to three of them.
 
 A variable part with k attachment points is joined to k constant parts. The points are numbered in the order of the
-canonical SMILES of the variable part, and the constant parts in the order of their SMILES. A permutation p joins point i
-to constant part p[i]. Points, or constant parts, that are alike may be exchanged; such exchanges form a group.
+canonical SMILES of the variable part, and the constant parts in the order of their SMILES. A permutation p joins point
+i to constant part p[i]. Points, or constant parts, that are alike may be exchanged; such exchanges form a group.
 
-Permutations are stored as their position in `itertools.permutations(range(k))`, so that 0 is the identity, and a group as
-a mask with one bit for each of its permutations.
+Permutations are stored as their position in `itertools.permutations(range(k))`, so that 0 is the identity, and a group
+as a mask with one bit for each of its permutations.
 """
 
 from collections.abc import Hashable, Sequence
-from functools import lru_cache
+from functools import cache
 from itertools import permutations
 
 Permutation = tuple[int, ...]
@@ -64,7 +64,7 @@ def canonical_order(order: Permutation, variable: int, constant: int) -> int:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def relation(points: int, symmetry: int, order: int, constant: int, other_order: int, other_symmetry: int) -> int:
     """Return how the points of one variable part correspond to those of another one with the same constant parts.
 

@@ -1,11 +1,11 @@
 """The fragmentations of all molecules of a generation as arrays, cached in blocks of consecutive items.
 
-The key of a block in the cache is a hash of its structures. Generations therefore share blocks, and after an append only
-the new molecules and those of the last, incomplete block are cut.
+The key of a block in the cache is a hash of its structures. Generations therefore share blocks, and after an append
+only the new molecules and those of the last, incomplete block are cut.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from hashlib import blake2b, sha256
 from importlib.metadata import version
@@ -27,6 +27,17 @@ from graphkin.store.records import Int32, UInt64
 
 _BLOCK = 256  # items; an append cuts fewer old molecules than this again
 _CACHE_BYTES = 2 * 2**30  # maximum size of all cached blocks
+
+_ROW = np.dtype(
+    [
+        ("item", np.int32),
+        ("key", np.uint64),
+        ("hydrogenated", np.uint64),
+        ("variable", np.int32),
+        ("order", np.uint8),
+        ("exchange", np.uint8),
+    ]
+)
 
 Bytes = NDArray[np.uint8]
 
@@ -63,7 +74,7 @@ class Fragments(NamedTuple):
     @classmethod
     def from_smiles(cls, smiles: Sequence[str]) -> "Fragments":
         """Cut molecules."""
-        rows: list[tuple[int, int, int, int, int, int]] = []
+        rows = []
         symmetries: dict[str, int] = {}
         numbers: dict[str, int] = {}
         structures, reasons = [], []
@@ -78,10 +89,14 @@ class Fragments(NamedTuple):
                 with_hydrogen = 0 if part.with_hydrogen is None else hash_text(part.with_hydrogen)
                 key = hash_text(".".join(part.constants))
                 rows.append((item, key, with_hydrogen, number, part.order, symmetry(part.constants)))
-        types = (np.int32, np.uint64, np.uint64, np.int32, np.uint8, np.uint8)
-        columns = zip(*rows, strict=True) if rows else ((),) * len(types)
+        table = np.array(rows, _ROW)
         return cls(
-            *(np.array(column, type) for column, type in zip(columns, types, strict=True)),
+            table["item"],
+            table["key"],
+            table["hydrogenated"],
+            table["variable"],
+            table["order"],
+            table["exchange"],
             np.array(structures, np.uint64),
             np.array(reasons, np.uint8),
             np.array([*symmetries.values()], np.uint8),
@@ -104,7 +119,7 @@ def hash_text(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little") or 1
 
 
-def encode_lines(lines: "Sequence[str] | dict[str, int]") -> Bytes:
+def encode_lines(lines: Iterable[str]) -> Bytes:
     """Return texts as one array of bytes, with a line feed after each."""
     return np.frombuffer("".join(f"{line}\n" for line in lines).encode(), np.uint8)
 
@@ -147,9 +162,7 @@ def fragment_items(generation: Generation, processes: int, advance: Advance) -> 
                 yield start, block
                 advance(len(block.reason))
     except ProcessEnded as error:
-        raise StoreError(
-            f"the molecules were not cut: {error}", hint="free memory, or use fewer workers"
-        ) from error
+        raise StoreError(f"the molecules were not cut: {error}", hint="free memory, or use fewer workers") from error
 
 
 def _block(generation: Generation, start: int) -> list[str]:

@@ -8,7 +8,7 @@ occurs with many variable parts.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ REASONS = (
     f"more than {MAX_HEAVY_ATOMS} heavy atoms",
     f"more than {MAX_ROTATABLE_BONDS} rotatable bonds",
     "more than one component",
-    "contains atoms without an element (*)",
+    "atoms without an element (*)",
 )
 """The reasons why a molecule is not cut, by number. The first is that of a molecule that is."""
 
@@ -121,7 +121,7 @@ class _Parts:
                     yield self._middle(numbers, outer)
 
     def _outer_sides(self, numbers: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return the constant side of each of several cuts, or None if no small enough part lies between all of them."""
+        """Return the constant side of each of several cuts, or None if no small part lies between all of them."""
         core, outer = self._heavy, []
         for number in numbers:
             sides = self._cuts[number].sides
@@ -138,9 +138,7 @@ class _Parts:
 
     def _ends(self, number: int, side: int) -> Fragmentation:
         parts = self._side_smiles(number)
-        return Fragmentation(
-            parts[side], symmetry("a"), 0, (parts[1 - side],), self._with_hydrogen[number, 1 - side]
-        )
+        return Fragmentation(parts[side], symmetry("a"), 0, (parts[1 - side],), self._with_hydrogen[number, 1 - side])
 
     def _side_smiles(self, number: int) -> tuple[str, str]:
         """Return the SMILES of both sides of a cut."""
@@ -164,8 +162,8 @@ class _Parts:
                 labels[atom.GetIdx()] = atom.GetIsotope() - 1
                 atom.SetIsotope(0)
         smiles = _smiles(part)
-        positions = [each for each in json.loads(part.GetProp("_smilesAtomOutputOrder").replace(",]", "]"))]
-        points = [position for position in positions if position in labels]
+        written = json.loads(part.GetProp("_smilesAtomOutputOrder").replace(",]", "]"))
+        points = [atom for atom in written if atom in labels]
         ranks = [*Chem.CanonicalRankAtoms(part, breakTies=False)]
         own = symmetry([ranks[point] for point in points])
         constants = [self._side_smiles(number)[side] for number, side in zip(numbers, outer, strict=True)]
@@ -174,7 +172,7 @@ class _Parts:
         order = tuple(rank.index(labels[point]) for point in points)
         return Fragmentation(smiles, own, canonical_order(order, own, symmetry(in_order)), in_order, None)
 
-    def _cut(self, numbers: "list[int] | tuple[int, ...]") -> list[tuple[Chem.Mol, tuple[int, ...]]]:
+    def _cut(self, numbers: Sequence[int]) -> list[tuple[Chem.Mol, tuple[int, ...]]]:
         """Return the parts after some cuts and their atoms. Isotope i + 1 marks the ends of cut i of several."""
         labels = [(position + 1,) * 2 if len(numbers) > 1 else (0, 0) for position in range(len(numbers))]
         bonds = [self._cuts[number].bond for number in numbers]

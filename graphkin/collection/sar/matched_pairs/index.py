@@ -1,6 +1,6 @@
 """The matched pairs of all molecules of a generation, grouped by transformation and cached on disk."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from typing import NamedTuple
 
@@ -80,6 +80,21 @@ class _Rows(NamedTuple):
     order: Bytes
     exchange: Bytes
 
+    def take(self, rows: Int64) -> "_Rows":
+        """Return some of the fragmentations."""
+        return _Rows(self.item[rows], self.key[rows], self.variable[rows], self.order[rows], self.exchange[rows])
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["_Rows"]) -> "_Rows":
+        """Return all fragmentations of several parts, at least one."""
+        return cls(
+            np.concatenate([part.item for part in parts]),
+            np.concatenate([part.key for part in parts]),
+            np.concatenate([part.variable for part in parts]),
+            np.concatenate([part.order for part in parts]),
+            np.concatenate([part.exchange for part in parts]),
+        )
+
 
 def require_molecules(generation: Generation) -> None:
     """Raise `Conflict` unless the items of a generation are molecules."""
@@ -118,9 +133,7 @@ def cached_matched_pairs(
     )
 
 
-def pair_fragments(
-    blocks: Iterable[tuple[int, Fragments]], items: int, max_pairs: int | None = None
-) -> MatchedPairs:
+def pair_fragments(blocks: Iterable[tuple[int, Fragments]], items: int, max_pairs: int | None = None) -> MatchedPairs:
     """Return the matched pairs of molecules.
 
     Args:
@@ -130,8 +143,7 @@ def pair_fragments(
     """
     rows, reason, symmetry, variables = _join(blocks, items)
     points = np.array([max(1, text.count("*")) for text in variables], np.uint8)
-    order = np.lexsort((rows.item, rows.key))
-    rows = _Rows(*(column[order] for column in rows))
+    rows = rows.take(np.lexsort((rows.item, rows.key)))
     codes, pairs = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for left, right in _candidates(rows.key, max_pairs):
         code, pair = _compare(rows, left, right, points, symmetry)
@@ -174,12 +186,11 @@ def _join(blocks: Iterable[tuple[int, Fragments]], items: int) -> tuple[_Rows, B
                 symmetries.append(symmetry)
         own = np.array([numbers[text] for text in lines], np.int32)
         item, variable = block.item + np.int32(start), own[block.variable]
-        parts.append(_Rows(item, *map(np.array, (block.key,)), variable, np.array(block.order), np.array(block.exchange)))
-        hydrogenated.append(np.array(block.hydrogenated))
+        parts.append(_Rows(item, block.key, variable, block.order, block.exchange))
+        hydrogenated.append(block.hydrogenated)
         structure[start : start + len(block.structure)] = block.structure
         reason[start : start + len(block.reason)] = block.reason
-    rows = _Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-    rows = _with_hydrogens(rows, np.concatenate(hydrogenated), structure)
+    rows = _with_hydrogens(_Rows.concatenate(parts), np.concatenate(hydrogenated), structure)
     variables = [*numbers]
     alphabetical = np.array(sorted(range(len(variables)), key=variables.__getitem__), np.int32)
     rank = np.empty(len(variables), np.int32)
@@ -205,7 +216,7 @@ def _with_hydrogens(rows: _Rows, hydrogenated: UInt64, structure: UInt64) -> _Ro
     item = by_structure[np.repeat(begins, counts) + within].astype(np.int32)
     zeros, ones = np.zeros(len(key), np.uint8), np.ones(len(key), np.uint8)
     added = _Rows(item, key, np.zeros(len(key), np.int32), zeros, ones)
-    return _Rows(*(np.concatenate(columns) for columns in zip(rows, added, strict=True)))
+    return _Rows.concatenate([rows, added])
 
 
 def _candidates(key: UInt64, max_pairs: int | None) -> Iterator[tuple[Int64, Int64]]:
