@@ -161,7 +161,7 @@ class Depictor:
                 f"finding these R groups takes more than {_SERIES_SECONDS:g} s of a processor, or too much memory",
                 given=f"{len(molecules):,} molecules",
                 expected="a core that matches each molecule in few ways, or fewer molecules",
-                hint="set a larger core, or select fewer molecules",
+                hint="set a larger core, or select fewer molecules; `graphkin rgroups` has no such limit",
             ) from error
         return Decomposition(Core(*used_core), *parts)
 

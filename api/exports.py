@@ -99,7 +99,7 @@ class Exports:
         self._cache.clear()
         self._exit_stack.close()
 
-    async def stream(self, generation: Generation, **options: Any) -> AsyncGenerator[bytes]:
+    async def stream(self, generation: Generation, *, task: str = "export", **options: Any) -> AsyncGenerator[bytes]:
         """Yield the bytes of an export, created in a worker process.
 
         The server process would stall if it created exports itself: RDKit computes the coordinates of SD files and
@@ -107,16 +107,17 @@ class Exports:
 
         Args:
             generation: Generation to export.
-            options: Options of `api.work.exporting.export`.
+            task: Function of `api.work.exporting` that creates the file.
+            options: Options of that function.
 
         Raises:
-            GraphkinError: The errors of `api.work.exporting.export`.
+            GraphkinError: The errors of that function.
             StoreError: The worker process ended.
         """
         arguments = {"store": self._location, "collection": generation.collection, "generation": generation.id}
         try:
             async with self._pool.worker() as exporter:
-                async for piece in exporter.stream("export", **arguments, **options):
+                async for piece in exporter.stream(task, **arguments, **options):
                     yield piece
         except (WorkerLost, TaskError) as error:
             raise StoreError(

@@ -8,13 +8,18 @@ from starlette.responses import Response
 
 from graphkin.api.context import RequestContext, open_context
 from graphkin.api.http.body import body_dependency, json_body
-from graphkin.api.http.openapi import problems
+from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.paths import CollectionName
 from graphkin.api.http.reply import JSON, json_array
 from graphkin.api.http.route import with_access
+from graphkin.api.state import state_of
 from graphkin.api.work.classes import SeriesRoute
+from graphkin.collection.sar.rgroups import RGroups
+from graphkin.export.results import RESULT_MEDIA_TYPES
 from graphkin.protocol.requests import GenerationQuery
 from graphkin.protocol.rgroups import RGroupsBody, RGroupsReply
+
+_FORMATS = {media_type: format for format, media_type in RESULT_MEDIA_TYPES.items()}
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
@@ -24,7 +29,9 @@ router = APIRouter(
 )
 
 
-@router.post("/rgroups", response_model=RGroupsReply, openapi_extra=json_body(RGroupsBody))
+@router.post(
+    "/rgroups", response_model=RGroupsReply, responses=replies(*_FORMATS), openapi_extra=json_body(RGroupsBody)
+)
 async def rgroups(
     request: Request,
     c: CollectionName,
@@ -39,14 +46,31 @@ async def rgroups(
 
     With a property, the reply has the contributions of the R groups to it (Free-Wilson analysis), if there is enough
     data, and the matrix of two positions has the mean of the property for each combination of R groups.
+
+    `Accept` selects JSON, or a file with all molecules: CSV, Parquet, an SD file in which molecules are aligned with
+    their core, or an Excel workbook that colors the property by value.
     """
-    context = await open_context(request, c, (JSON,))
-    return await context.run(_reply, context, body)
-
-
-def _reply(context: RequestContext, body: RGroupsBody) -> Response:
-    series = context.collection.rgroups(body)
+    context = await open_context(request, c, (*_FORMATS, JSON))
+    series = await context.run(context.collection.rgroups, body)
     context.spend(len(series.ids))
+    if context.media_type == JSON:
+        return await context.run(_reply, context, body, series)
+    format = _FORMATS[context.media_type]
+    chunks = state_of(request)["exports"].stream(
+        context.generation,
+        task="export_rgroups",
+        format=format,
+        property=body.property,
+        ids=series.ids.tolist(),
+        cores=series.cores,
+        groups=series.groups,
+        unmatched=series.unmatched.tolist(),
+    )
+    name = f"{context.generation.collection}-{context.generation.id[:12]}-rgroups.{format}"
+    return await context.stream_async(chunks, {"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def _reply(context: RequestContext, body: RGroupsBody, series: RGroups) -> Response:
     items = context.open_generation.encode_items(series.ids.tolist())
     rows = (b'{"item":%b,%b' % (item, to_json(row)[1:]) for item, row in zip(items, series.rows(), strict=True))
     fields = {

@@ -1,12 +1,17 @@
-"""Task `export`: write a generation, or a selection of it, as a file."""
+"""Tasks `export` and `export_rgroups`: write a generation, a selection of it, or the R groups of a series as a file."""
 
 from collections.abc import Generator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from graphkin.api.work.queries import unpack_query
 from graphkin.collection.exporting import export as export_generation
+from graphkin.collection.sar.rgroups import rgroups_table
+from graphkin.depiction.rgroups import align_row
+from graphkin.export import read_items
+from graphkin.export.results import ResultFormat, export_result
 from graphkin.export.table import Comparison
 from graphkin.protocol.values import Exported
 from graphkin.similarity.kinds import kind_of
@@ -60,6 +65,40 @@ def export(
         start=start,
         stop=stop,
     )
+
+
+def export_rgroups(
+    store: str,
+    collection: str,
+    generation: str,
+    format: ResultFormat,
+    property: str | None,
+    ids: list[int],
+    cores: list[str],
+    groups: dict[str, list[str]],
+    unmatched: list[int],
+) -> Generator[bytes, None, None]:
+    """Yield the bytes of a file with the R groups of a series.
+
+    Args:
+        store: Location of the store.
+        collection: Name of the collection.
+        generation: Id of the generation.
+        format: File format.
+        property: Numeric property whose column comes before the core; None for none.
+        ids: Ids of the molecules with the core.
+        cores: Core of each of them.
+        groups: R groups of each of them, by position.
+        unmatched: Ids of the molecules without the core.
+
+    Raises:
+        GraphkinError: The errors of `graphkin.export`, before the first bytes.
+    """
+    source = open_cached(store, collection, generation)
+    items = read_items(source, np.array([*ids, *unmatched], np.int32))
+    table = rgroups_table(cores, groups, items, property)
+    lay_out = partial(align_row, [*groups])
+    yield from export_result(table, format, ("smiles", "core", *groups), heat=property, lay_out=lay_out)
 
 
 def _comparison(generation: Generation, packed_query: dict[str, Any]) -> Comparison:

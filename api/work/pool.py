@@ -20,6 +20,7 @@ TASKS = {
     "cut_molecule": "graphkin.collection.sar.matched_pairs.applying",
     "join_parts": "graphkin.collection.sar.matched_pairs.applying",
     "export": "graphkin.api.work.exporting",
+    "export_rgroups": "graphkin.api.work.exporting",
     "read_pattern": "graphkin.api.work.matching",
     "describe": "graphkin.api.work.matching",
     "match": "graphkin.api.work.matching",

@@ -22,6 +22,7 @@ _COMMANDS = {
     "positives": ("Query", "read"),
     "cluster": ("Analyze", "cluster"),
     "mcs": ("Analyze", "mcs"),
+    "rgroups": ("Analyze", "rgroups"),
     "scaffolds": ("Analyze", "scaffolds"),
     "map": ("Analyze", "map"),
     "pick": ("Analyze", "pick"),

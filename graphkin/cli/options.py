@@ -167,6 +167,13 @@ other_collection = option(
     help="Second collection of the same items. Anchors are the items with neighbors in both.",
 )
 
+scaffold = option(
+    "--scaffold",
+    metavar="SMILES",
+    panel="Conditions",
+    help="Bemis-Murcko scaffold that molecules have exactly. Empty: molecules without rings.",
+)
+
 _TABLE_COLUMNS = ("structure_column", "fingerprint_column", "name_column", "properties")
 _TABLE_OPTIONS = (*_TABLE_COLUMNS, "delimiter", "encoding", "decimal")
 _RUN_OPTIONS = ("files", "collection", "workers", "max_rejected", "rejections_file", "as_json", "duplicates")

@@ -1,6 +1,6 @@
 """Alignment of molecules with the core of their R-group table."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from rdkit import Chem, rdBase
@@ -36,6 +36,20 @@ def align_with_core(molecule: Chem.Mol, core: str) -> list[int]:
             with suppress(RuntimeError):  # If RDKit cannot align the molecule, it is drawn as without a core.
                 rdDepictor.GenerateDepictionMatching2DStructure(molecule, template, [(b, a) for a, b in pairs])
     return [atom for atom, _ in pairs]
+
+
+def align_row(positions: Iterable[str], molecule: Chem.Mol, row: Mapping[str, str | None]) -> None:
+    """Give a molecule coordinates in which its core lies as in the depiction of the core of its row.
+
+    Args:
+        positions: Names of the columns of `row` with R groups.
+        molecule: The molecule. It stays without coordinates if its row has no core, or a core that is no SMILES, such
+            as a part of an aromatic ring.
+        row: Row of an R-group table, with the column core.
+    """
+    if row["core"] is not None:
+        with suppress(InvalidInput):
+            align_with_core(molecule, ".".join([row["core"], *filter(None, map(row.get, positions))]))
 
 
 def read_core(smiles: str) -> Chem.Mol:

@@ -1,15 +1,20 @@
 """Items as an SD file with 2D coordinates (BIOVIA, "CTFile Formats")."""
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
+import pyarrow as pa
 from rdkit import Chem, rdBase
 from rdkit.Chem import rdDepictor
 
 from graphkin.export.table import ItemTable, text
 
+LayOut: TypeAlias = Callable[[Chem.Mol, Mapping[str, Any]], object]
+"""A function that gives the molecule of a row 2D coordinates, or leaves it without any."""
+
 _LINE_ENDS = re.compile(r"[\r\n]+")
+_ROWS = 256  # rows per chunk
 
 
 def items(table: ItemTable) -> Iterator[bytes]:
@@ -32,12 +37,26 @@ def items(table: ItemTable) -> Iterator[bytes]:
         yield "".join(records).encode()
 
 
-def _record(data_titles: list[str | None], row: list[Any]) -> str:
+def records(table: pa.Table, lay_out: LayOut | None = None) -> Iterator[bytes]:
+    """Yield the rows of a table as an SD file, one chunk per batch. Titles and values are those of `items`.
+
+    Args:
+        table: Columns id, smiles, names and any others.
+        lay_out: Gives the molecule of a row its coordinates. By default, RDKit lays it out alone.
+    """
+    titles = list(dict.fromkeys(["id", "smiles", "names", *table.column_names]))
+    for batch in table.select(titles).to_batches(_ROWS):
+        with rdBase.BlockLogs():
+            yield "".join(_record(titles, [*row.values()], lay_out) for row in batch.to_pylist()).encode()
+
+
+def _record(data_titles: Sequence[str | None], row: list[Any], lay_out: LayOut | None = None) -> str:
     """Return one item as an SD record.
 
     Args:
         data_titles: The title of the data item of each cell; None for a cell that is not exported.
         row: The cells. The first ones are id, SMILES and names.
+        lay_out: Gives the molecule its coordinates.
     """
     id, smiles, names, *_ = row
     data = "".join(
@@ -45,12 +64,15 @@ def _record(data_titles: list[str | None], row: list[Any]) -> str:
         for title, cell in zip(data_titles, row, strict=True)
         if title is not None and cell is not None and (value := _value(cell))
     )
-    return f"{_molblock(smiles, names[0] if names else str(id))}{data}$$$$\n"
-
-
-def _molblock(smiles: str, title: str) -> str:
     molecule = Chem.MolFromSmiles(smiles) or Chem.Mol()  # an empty molecule if this RDKit cannot parse the SMILES
-    rdDepictor.Compute2DCoords(molecule)
+    if lay_out is not None:
+        lay_out(molecule, {title: cell for title, cell in zip(data_titles, row, strict=True) if title is not None})
+    return f"{_molblock(molecule, names[0] if names else str(id))}{data}$$$$\n"
+
+
+def _molblock(molecule: Chem.Mol, title: str) -> str:
+    if not molecule.GetNumConformers():
+        rdDepictor.Compute2DCoords(molecule)
     molecule.SetProp("_Name", _escape_delimiter(_LINE_ENDS.sub(" ", title)))
     return str(Chem.MolToMolBlock(molecule))
 

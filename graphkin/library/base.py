@@ -17,6 +17,7 @@ from graphkin.collection.cliffs import Cliffs
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.clusters.partition import ClusterCounts
 from graphkin.collection.picking import DiverseSubset
+from graphkin.collection.sar.rgroups import RGroups
 from graphkin.collection.selection import Selection
 from graphkin.ingest.info import CollectionInfo
 from graphkin.library.table import Table
@@ -33,6 +34,7 @@ from graphkin.protocol.requests import (
     SearchBatchBody,
     SearchBody,
 )
+from graphkin.protocol.rgroups import RGroupsBody
 from graphkin.protocol.scaffold_tree import ScaffoldTreeBody
 from graphkin.protocol.values import Exported
 from graphkin.runtime.closing import Closeable
@@ -128,6 +130,10 @@ class CollectionBase(Closeable):
     @abstractmethod
     def _matched_pairs_of(self, id: int, request: ItemMatchedPairsQuery, limit: int | None) -> pa.Table:
         """Return the columns of `matched_pairs_of`. The cursor and the limit of the request are ignored."""
+
+    @abstractmethod
+    def _rgroups(self, request: RGroupsBody) -> RGroups:
+        """Return the R groups of a series."""
 
     @abstractmethod
     def _map(self, request: MapQuery) -> pa.Table:

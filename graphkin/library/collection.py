@@ -4,12 +4,13 @@ from graphkin.library.analyses import Analyses
 from graphkin.library.changes import Changes
 from graphkin.library.matched_pairs import MatchedPairs
 from graphkin.library.reports import Reports
+from graphkin.library.rgroups import RGroupTables
 from graphkin.library.samples import Samples
 from graphkin.library.scaffolds import Scaffolds
 from graphkin.library.similarity_graph import SimilarityGraph
 
 
-class Collection(Analyses, MatchedPairs, Scaffolds, SimilarityGraph, Samples, Reports, Changes):
+class Collection(Analyses, RGroupTables, MatchedPairs, Scaffolds, SimilarityGraph, Samples, Reports, Changes):
     """One generation of a collection.
 
     Results:

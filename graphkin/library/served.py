@@ -16,6 +16,7 @@ from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.clusters.partition import ClusterCounts
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.sar.matched_pairs.ranking import PRODUCTS, TABLE
+from graphkin.collection.sar.rgroups import RGroups
 from graphkin.collection.sar.scaffold_counts import scaffold_schema
 from graphkin.collection.selection import Selection
 from graphkin.collection.structures import require_one_identifier, require_single_id
@@ -38,6 +39,7 @@ from graphkin.protocol.requests import (
     SearchBatchBody,
     SearchBody,
 )
+from graphkin.protocol.rgroups import RGroupsBody
 from graphkin.protocol.scaffold_tree import ScaffoldTreeBody
 from graphkin.protocol.values import Exported, Format, PolicyName
 from graphkin.similarity.hits import Matches
@@ -169,6 +171,9 @@ class ServedCollection(Collection):
         rows = self._collection.item_matched_pairs(id, **fields, limit=limit).transformations
         schema = TABLE.append(pa.field("products", PRODUCTS))
         return pa.Table.from_pylist([row.model_dump(by_alias=True) for row in rows], schema)
+
+    def _rgroups(self, request: RGroupsBody) -> RGroups:
+        return RGroups.from_reply(self._collection.rgroups(**request.model_dump(exclude_none=True)))
 
     def _map(self, request: MapQuery) -> pa.Table:
         return self._collection.map(**request.model_dump(exclude={"generation"})).replace_schema_metadata()

@@ -16,6 +16,7 @@ from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.picking import DiverseSubset
 from graphkin.collection.ports import local_ports
 from graphkin.collection.sar.matched_pairs.ranking import PRODUCTS
+from graphkin.collection.sar.rgroups import RGroups
 from graphkin.collection.selection import Selection
 from graphkin.ingest.info import CollectionInfo
 from graphkin.ingest.progress_bars import library_progress
@@ -36,6 +37,7 @@ from graphkin.protocol.requests import (
     SearchBatchBody,
     SearchBody,
 )
+from graphkin.protocol.rgroups import RGroupsBody
 from graphkin.protocol.scaffold_tree import ScaffoldTreeBody
 from graphkin.protocol.validation import parse_policy
 from graphkin.protocol.values import Exported, PolicyName
@@ -260,6 +262,9 @@ class StoredCollection(Collection):
             [{"smiles": smiles, "id": own} for smiles, own in made] for made in self._open.products(id, transformations)
         ]
         return transformations.summary.table(request.pairs).append_column("products", pa.array(products, PRODUCTS))
+
+    def _rgroups(self, request: RGroupsBody) -> RGroups:
+        return self._open.rgroups(request)
 
     def _map(self, request: MapQuery) -> pa.Table:
         return pa.Table.from_batches([self._open.map(request).rows(slice(0, self.size))])

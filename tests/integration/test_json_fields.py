@@ -28,6 +28,7 @@ COMMANDS = {
     "query": "query --name m1 --output hits.csv",
     "recall": "recall --sample 5",
     "remove": "remove removed.txt --by name",
+    "rgroups": "rgroups --core c1ccccc1 --output rgroups.csv",
     "search": "search CCO",
 }
 """A command line for each page, without the options --store and --collection."""

@@ -65,7 +65,7 @@ QUESTIONS = [
         {"/clusters/{id}/mcs", "/clusters/{id}/mcs.svg"},
         {"mcs", "mcs_depiction"},
     ),
-    Question({"rgroups"}, set(), set(), {"/rgroups"}, {"rgroups"}),
+    Question({"rgroups"}, {"rgroups"}, {"rgroups"}, {"/rgroups"}, {"rgroups"}),
     Question({"scaffold_tree"}, {"scaffold_tree"}, {"scaffolds"}, {"/scaffolds"}, {"scaffold_tree"}),
     Question({"matched_pairs"}, {"matched_pairs"}, {"matched-pairs"}, {"/matched-pairs"}, {"matched_pairs"}),
     Question(
@@ -92,7 +92,6 @@ QUESTIONS = [
 
 MISSING = {
     "library": {
-        "rgroups": "the client returns them",
         "structure": "`search` reads a structure and finds the item that it is",
         "components": "follow from `edges`",
         "subgraph": "follows from `edges`",
@@ -101,7 +100,6 @@ MISSING = {
         "negatives": "are for a trainer, which is a client",
     },
     "commands": {
-        "rgroups": "the client returns them",
         "structure": "`search` prints the structure that it read",
         "components": "follow from `export edges`",
         "subgraph": "follows from `export edges`",

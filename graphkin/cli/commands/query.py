@@ -39,12 +39,7 @@ _FORMATS = (".csv", ".parquet", ".sdf")
 @options.conditions
 @option("--name", metavar="TEXT", panel="Conditions", help="Beginning of a name.")
 @options.substructure
-@option(
-    "--scaffold",
-    metavar="SMILES",
-    panel="Conditions",
-    help="Bemis-Murcko scaffold that molecules have exactly. Empty: molecules without rings.",
-)
+@options.scaffold
 @option(
     "--similar",
     metavar="STRUCTURE",

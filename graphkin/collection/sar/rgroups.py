@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pyarrow as pa
 from rdkit import Chem, rdBase
 from rdkit.Chem import rdRGroupDecomposition
 
+from graphkin.collection.batches import add_item_columns
 from graphkin.collection.clusters.mcs import COMPARED, evenly_spaced, find_mcs, require_molecules
 from graphkin.collection.sar.free_wilson import FreeWilson, fit_free_wilson
 from graphkin.collection.sar.group_matrix import GroupMatrix, group_matrix
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.rgroups import CoreSource
+from graphkin.protocol.rgroups import CoreSource, RGroupsReply
 from graphkin.protocol.values import MAX_SERIES
 from graphkin.store.base import Generation
 from graphkin.store.records import Float64, Int32
@@ -120,12 +122,50 @@ class RGroups:
             yield {"core": core, "groups": groups, "value": value}
 
     @classmethod
+    def from_reply(cls, reply: RGroupsReply) -> "RGroups":
+        """Return the R groups that a server has found."""
+        rows = reply.rows
+        values = [np.nan if row.value is None else row.value for row in rows]
+        return cls(
+            Core(reply.pattern, reply.source, reply.compared, reply.complete),
+            np.array([row.item.id for row in rows], np.int32),
+            [row.core for row in rows],
+            {position: [row.groups.get(position, "") for row in rows] for position in reply.columns},
+            None if reply.property is None else np.array(values),
+            np.array(reply.unmatched, np.int32),
+        )
+
+    @classmethod
     def from_decomposition(cls, ids: Int32, values: Float64 | None, decomposition: Decomposition) -> "RGroups":
         """Return the R groups of the items `ids` with these values, whose molecules were decomposed in this order."""
         core, positions, cores, groups = decomposition
         matched = np.array(positions, np.int64)
         rest = np.delete(ids, matched)
         return cls(core, ids[matched], cores, groups, None if values is None else values[matched], rest)
+
+
+def rgroups_table(
+    cores: Sequence[str], groups: Mapping[str, Sequence[str]], items: pa.Table, property: str | None = None
+) -> pa.Table:
+    """Return R groups as a table: one row for each molecule with the core, then one for each without it.
+
+    The columns are id, the property, core, the positions, and then the columns of the items. Molecules without the core
+    have no values in core and at the positions.
+
+    Args:
+        cores: Core of each molecule that has it.
+        groups: R groups of these molecules, by position.
+        items: The items of the series, first those with the core, with the columns of an export.
+        property: Column of the items to move in front of the core.
+    """
+    missing = [None] * (len(items) - len(cores))
+    columns = {
+        name: pa.array([*(text or None for text in column), *missing], pa.string())
+        for name, column in {"core": cores, **groups}.items()
+    }
+    if property is None or property in columns:
+        return add_item_columns({"id": items["id"], **columns}, items)
+    return add_item_columns({"id": items["id"], property: items[property], **columns}, items.drop_columns([property]))
 
 
 def require_series(generation: Generation, ids: Int32) -> None:

@@ -1,6 +1,8 @@
 """POST rgroups equals RDKit's R-group decomposition of the exported molecules."""
 
 import io
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import httpx
@@ -53,6 +55,32 @@ def test_series_without_a_core_is_compared_at_its_common_substructure(client: ht
     core = Chem.MolFromSmarts(reply["pattern"])
     assert all(Chem.MolFromSmiles(row["item"]["smiles"]).HasSubstructMatch(core) for row in reply["rows"])
     assert post(client, **query, core=reply["pattern"])["rows"] == reply["rows"]
+
+
+def test_accept_selects_a_file(client: httpx.Client) -> None:
+    body = {"ids": [3, 1, 2], "core": "[*:1]C", "property": "molwt"}
+    reply = post(client, **body)
+    ids = [*(row["item"]["id"] for row in reply["rows"]), *reply["unmatched"]]
+    readers: dict[str, Callable[[io.BytesIO], pd.DataFrame]] = {
+        "text/csv": pd.read_csv,
+        "application/vnd.apache.parquet": pd.read_parquet,
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": partial(pd.read_excel, engine="calamine"),
+    }
+    for media_type, read in readers.items():
+        file = client.post(f"{URL}/rgroups", json=body, headers={"Accept": media_type})
+        assert file.status_code == 200
+        assert file.headers["content-type"].startswith(media_type)
+        assert "-rgroups." in file.headers["content-disposition"]
+        frame = read(io.BytesIO(file.content))
+        assert frame["id"].tolist() == ids
+        assert [*frame.columns[:3]] == ["id", "molwt", "core"]
+        cores = [*(row["core"] for row in reply["rows"]), *(None for _ in reply["unmatched"])]
+        assert [core if isinstance(core, str) else None for core in frame["core"]] == cores
+    file = client.post(f"{URL}/rgroups", json=body, headers={"Accept": "chemical/x-mdl-sdfile"})
+    assert file.status_code == 200, file.text
+    records = Chem.ForwardSDMolSupplier(io.BytesIO(file.content))
+    assert [int(record.GetProp("id")) for record in records] == ids
+    assert client.post(f"{URL}/rgroups", json=body, headers={"Accept": "text/html"}).status_code == 406
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from rdkit import Chem, DataStructs
-from rdkit.Chem import rdFingerprintGenerator
+from rdkit.Chem import rdFingerprintGenerator, rdRGroupDecomposition
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
 import graphkin
@@ -480,6 +480,36 @@ def test_scaffold_tree_counts_the_molecules_of_a_series(collection: Collection, 
         collection.scaffold_tree(property="colour")
     with pytest.raises(NotFound, match="no molecule of this collection"):
         collection.scaffold_tree(parent="C1CCCCCCCCCCCCCCC1")
+
+
+def test_r_groups_equal_rdkit(collection: Collection, frame: pd.DataFrame, tmp_path: Path) -> None:
+    benzene = Chem.MolFromSmiles("c1ccccc1")
+    ids = [id for id, smiles in enumerate(frame["smiles"]) if Chem.MolFromSmiles(smiles).HasSubstructMatch(benzene)]
+    ids = [*ids[:8], next(id for id in range(MOLECULES) if id not in ids)]
+    result = collection.rgroups(ids=ids, core="c1ccccc1", property="activity")
+    molecules = [Chem.MolFromSmiles(frame["smiles"][id]) for id in ids]
+    rows, unmatched = rdRGroupDecomposition.RGroupDecompose([benzene], molecules, asSmiles=True)
+    table = result.table.to_pandas()
+    assert table[["core", *result.positions]].rename(columns={"core": "Core"}).to_dict("records") == rows
+    assert table["id"].tolist() == ids[:8]
+    assert table["activity"].tolist() == frame["activity"][ids[:8]].tolist()
+    assert [*table.columns[:3]] == ["id", "activity", "core"]
+    assert result.unmatched["id"].to_pylist() == [ids[row] for row in unmatched]
+    assert result.unmatched.columns == collection.items(ids=[]).columns
+    assert (result.source, result.pattern, result.compared, result.complete) == ("request", "c1ccccc1", 0, True)
+    result.write(tmp_path / "r.xlsx")
+    assert pd.read_excel(tmp_path / "r.xlsx", engine="calamine")["smiles"].tolist() == frame["smiles"][ids].tolist()
+    assert len(result) == 8
+    assert "9" not in repr(result).partition(":")[0]
+    ordered = collection.rgroups(ids=ids[:4], sort="activity", descending=True)
+    assert (ordered.source, ordered.compared) == ("mcs", 4)
+    assert ordered.table["activity"].to_pylist() == sorted(frame["activity"][ids[:4]], reverse=True)
+    with pytest.raises(InvalidInput, match="name of the file"):
+        result.write(tmp_path / "r.doc")
+    with pytest.raises(InvalidInput, match="at most one of"):
+        collection.rgroups(ids=[1], scaffold="c1ccccc1")
+    with pytest.raises(InvalidInput, match="no numeric property"):
+        collection.rgroups(ids=[1], property="weight")
 
 
 def test_map_has_all_items(collection: Collection, frame: pd.DataFrame) -> None:

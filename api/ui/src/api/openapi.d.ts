@@ -624,6 +624,9 @@ export interface paths {
          *
          *     With a property, the reply has the contributions of the R groups to it (Free-Wilson analysis), if there is enough
          *     data, and the matrix of two positions has the mean of the property for each combination of R groups.
+         *
+         *     `Accept` selects JSON, or a file with all molecules: CSV, Parquet, an SD file in which molecules are aligned with
+         *     their core, or an Excel workbook that colors the property by value.
          */
         post: operations["rgroups"];
         delete?: never;
@@ -8771,13 +8774,17 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description Successful reply. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RGroupsReply"];
+                    "text/csv; charset=utf-8": string;
+                    "application/vnd.apache.parquet": string;
+                    "chemical/x-mdl-sdfile": string;
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                 };
             };
             /** @description The cursor or the JSON is malformed, or the Host is not served. */
