@@ -65,6 +65,15 @@ describe("the page address", () => {
     expect(withChange(FULL, { q: "C", minSimilarity: 0.5 }).minSimilarity).toBe(0.5);
   });
 
+  it("keeps the positions of an R-group table until its core or its compounds change", () => {
+    const { groups, axes } = FULL;
+    const kept = [{ sort: null }, { property: "mass" }, { view: "matrix" }, { color: null }] as const;
+    for (const change of kept) expect(withChange(FULL, change)).toMatchObject({ groups, axes });
+    for (const change of [{ core: null }, { filters: [] }, { name: null }, { substructure: null }, { scaffold: null }, { basket: null }, { cluster: null }])
+      expect(withChange(FULL, change)).toMatchObject({ groups: [], axes: null });
+    expect(withChange(FULL, { core: "C", groups, axes })).toMatchObject({ core: "C", groups, axes });
+  });
+
   it("restarts at the first page when the list changes", () => {
     const limits = [{ minSimilarity: 0.7 }, { maxSimilarity: 0.9 }, { exact: false }];
     const lists = [...limits, { cluster: null }, { part: "find" }, { q: "C" }] as const;

@@ -144,20 +144,27 @@ export const DEFAULT_ADDRESS: Address = {
  * Apply a change to an address.
  *
  * A new query resets everything that belongs to the previous one, including thresholds and filters. A new list starts
- * again at its first page.
+ * again at its first page. Another core or filter may number the positions of an R-group table differently, so it
+ * resets what names them.
  */
 export function withChange(address: Address, change: Partial<Address>): Address {
   const { part, expandedItems, cluster, selectedItem, seed, from, to, pages, basket } = DEFAULT_ADDRESS;
   const { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, core, groups, axes } = DEFAULT_ADDRESS;
   const next = { ...address, ...change };
-  const filterDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, basket, core, groups, axes } : {};
+  const filterDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, basket, core } : {};
+  const positionDefaults = showsOtherPositions(address, next) ? { groups, axes } : {};
   const queryDefaults = differIn(address, next, "q") ? { part, expandedItems, cluster, selectedItem, seed, from, to } : {};
-  return { ...address, ...filterDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
+  return { ...address, ...filterDefaults, ...positionDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
 }
 
 /** Whether two addresses differ in their collection, query, part or cluster. */
 export function showsOtherSubject(a: Address, b: Address): boolean {
   return differIn(a, b, "collection", "q", "part", "cluster");
+}
+
+/** Whether the R-group tables of two addresses may have different positions. */
+function showsOtherPositions(a: Address, b: Address): boolean {
+  return showsOtherSubject(a, b) || differIn(a, b, "core", "filters", "name", "substructure", "scaffold", "basket", "minSimilarity", "method");
 }
 
 /** Whether two addresses list different items, or list them in a different order. */

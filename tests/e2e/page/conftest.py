@@ -28,8 +28,9 @@ AXE = ROOT / "api" / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 ARTEFACTS = Path(os.environ.get("GRAPHKIN_ARTEFACTS", ROOT / ".artifacts")) / "page"
 
 PICTURES_LOADED = """() => [...document.images].every((image) => {
-    const { top, bottom } = image.getBoundingClientRect();
-    return (image.complete && image.ariaBusy !== "true") || top > innerHeight || bottom <= 0;
+    const { top, bottom, left, right } = image.getBoundingClientRect();
+    const isOutside = top > innerHeight || bottom <= 0 || left > innerWidth || right <= 0;
+    return (image.complete && image.ariaBusy !== "true") || isOutside;
 }) && document.querySelector(".canvas[aria-busy=true]") === null"""
 
 COLOR_RULES = ["color-contrast", "link-in-text-block"]  # The axe rules whose result depends on the color scheme.

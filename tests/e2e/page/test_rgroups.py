@@ -68,13 +68,13 @@ def test_series_is_a_table_of_r_groups(page: Page, frame: pd.DataFrame, look: Lo
     ranking = [f"{value:.2f}" for value in sorted(frame["pKi"], reverse=True)]
     assert [text for text, _ in cells] == ranking[: len(cells)]
     assert len({color for _, color in cells}) > len({text for text, _ in cells}) / 2  # Close values may share a color.
-    look(page, "R groups")
 
     (first, second), group = labels[2:4], frame[labels[2]].value_counts().index[1]
     page.get_by_label(f"Only rows with this {first}").select_option(group)
     narrowed = frame[frame[first] == group]
     page.get_by_text(f"{len(narrowed)} of {len(frame)} compounds with these R groups").wait_for()
     assert sorted(names(table)) == sorted(narrowed.index)
+    look(page, "R groups")
     other = narrowed[second].value_counts().index[-1]
     page.get_by_label(f"Only rows with this {second}").select_option(other)
     both = narrowed[narrowed[second] == other]
@@ -84,6 +84,46 @@ def test_series_is_a_table_of_r_groups(page: Page, frame: pd.DataFrame, look: Lo
     assert sorted(names(table)) == sorted(both.index)
     page.go_back()
     page.get_by_text(f"{len(narrowed)} of {len(frame)} compounds with these R groups").wait_for()
+
+
+def test_matrix_and_contributions_compare_the_groups(
+    page: Page, api: httpx.Client, frame: pd.DataFrame, look: Look
+) -> None:
+    page.goto(f"/?collection=series&part=rgroups&property=pKi&core={quote(SERIES)}")
+    page.get_by_text("Matrix", exact=True).click()
+    page.get_by_label("Rows").select_option("R5")
+    page.get_by_label("Columns").select_option("R6")
+    matrix = page.get_by_role("region", name="Matrix of R5 and R6")
+    means = frame.groupby(["R5", "R6"])["pKi"].agg(["mean", "size"])
+    expect(matrix.locator("td a")).to_have_count(len(means))
+    rows, columns = frame["R5"].value_counts(), frame["R6"].value_counts()
+    row, column = rows.index[rows.argmax()], columns.index[columns.argmax()]
+    largest = means.loc[row, column]
+    cell = matrix.get_by_role("row").nth(1).get_by_role("cell").first
+    expect(cell).to_have_text(re.compile(rf"{largest['mean']:.2f}\s*n = {largest['size']:.0f}"))
+    look(page, "R-group matrix")
+    cell.get_by_role("link").click()
+    page.get_by_text(f"{largest['size']:.0f} of {len(frame)} compounds with these R groups").wait_for()
+    expect(page.get_by_label("Only rows with this R5")).to_have_value(row)
+
+    page.get_by_text("Contributions", exact=True).click()
+    body = {"core": SERIES, "property": "pKi"}
+    model = api.post("/v1/collections/series/rgroups", json=body).json()["free_wilson"]
+    contributions = page.get_by_role("region", name="Free-Wilson contributions")
+    expect(contributions.locator("tbody tr")).to_have_count(len(model["contributions"]))
+    page.get_by_text(f"a baseline of {model['baseline']:.2f}").wait_for()
+    chlorine = next(each for each in model["contributions"] if (each["position"], each["group"]) == ("R5", "Cl[*:5]"))
+    shown = contributions.get_by_role("row").filter(has=page.get_by_role("cell", name="R5", exact=True))
+    sign = "+" if chlorine["contribution"] > 0 else "−"
+    expect(shown.filter(has_text="Cl*")).to_contain_text(
+        re.compile(
+            rf"{chlorine['compounds']}\s*\{sign}{abs(chlorine['contribution']):.2f}\s*{chlorine['standard_error']:.2f}"
+        )
+    )
+    look(page, "R-group contributions")
+    page.get_by_label("Name begins with").fill("PI3K-01")
+    page.keyboard.press("Enter")
+    page.get_by_text("There is not enough data for Free-Wilson contributions to pKi").wait_for()
 
 
 def test_cluster_opens_at_its_common_core(page: Page, api: httpx.Client) -> None:
