@@ -145,6 +145,16 @@ class RequestContext:
         if not self._matches_any_tag:
             require_modified(request, self._headers)
 
+    def extend_entity_tag(self, text: str) -> None:
+        """Add to the entity tag a text that the response depends on besides the request and its generation.
+
+        Raises:
+            NotModified: The client already has the response.
+        """
+        self._headers["ETag"] = entity_tag(self._headers["ETag"], text)
+        if not self._matches_any_tag:
+            require_modified(self._request, self._headers)
+
     def _reply_headers(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the headers of a response whose work has succeeded.
 
@@ -390,6 +400,11 @@ def _has_no_comparison(request: Request) -> bool:
     return not COMPARISON_PARAMETERS & request.query_params.keys()
 
 
+def _names_earlier_generation(request: Request) -> bool:
+    """Return whether a request for a lineage names the earlier generation, which else follows from the catalog."""
+    return "before" in request.query_params
+
+
 def _never(_: Request) -> bool:
     """Return False. The search for the MCS of a cluster has a time limit, which can change its result."""
     return False
@@ -397,6 +412,7 @@ def _never(_: Request) -> bool:
 
 # Types of parameters of routes. FastAPI opens the context of the request for such a parameter.
 JsonContext = Annotated[RequestContext, Depends(_dependency(JSON))]
+LineageContext = Annotated[RequestContext, Depends(_dependency(JSON, immutable=_names_earlier_generation))]
 McsContext = Annotated[RequestContext, Depends(_dependency(JSON, immutable=_never))]
 McsSvgContext = Annotated[RequestContext, Depends(_dependency(SVG, immutable=_never))]
 SampleContext = Annotated[RequestContext, Depends(_dependency(JSON, immutable=_is_reproducible))]

@@ -59,7 +59,7 @@ def _page(context: RequestContext, query: ClustersQuery) -> Response:
     end = min(begin + query.limit, len(partition.centre))
     return context.json(
         {
-            **_method(context, clustering),
+            **method_fields(context, clustering),
             "clusters": _summaries(context, query, partition, begin, end),
             "total": counts.clusters,
             "singletons": counts.singletons,
@@ -78,7 +78,7 @@ def _members(context: RequestContext, number: int, query: ClusterQuery) -> Respo
     (summary,) = _summaries(context, query, clustering.clusters, number, number + 1)
     return context.json(
         {
-            **_method(context, clustering),
+            **method_fields(context, clustering),
             "cluster": summary,
             "next_cursor": context.cursor_at(end) if end < len(members) else None,
         },
@@ -90,10 +90,10 @@ def _cluster_of_item(context: RequestContext, id: int, query: ItemClusterQuery) 
     clustering = context.collection.clusters(query)
     number = int(clustering.clusters.label[id])
     (summary,) = _summaries(context, query, clustering.clusters, number, number + 1)
-    return context.json({**_method(context, clustering), "cluster": summary})
+    return context.json({**method_fields(context, clustering), "cluster": summary})
 
 
-def _method(context: RequestContext, clustering: Clustering) -> dict[str, Any]:
+def method_fields(context: RequestContext, clustering: Clustering) -> dict[str, Any]:
     """Return the method and the threshold, and the reason for the threshold if the query names none."""
     reason = None
     if clustering.largest is not None:

@@ -21,6 +21,7 @@ _COMMANDS = {
     "query": ("Query", "query"),
     "positives": ("Query", "read"),
     "cluster": ("Analyze", "cluster"),
+    "lineage": ("Analyze", "lineage"),
     "mcs": ("Analyze", "mcs"),
     "rgroups": ("Analyze", "rgroups"),
     "scaffolds": ("Analyze", "scaffolds"),

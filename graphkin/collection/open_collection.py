@@ -13,6 +13,7 @@ from cachetools import LRUCache
 from graphkin.collection.batches import BatchResult, Queries, StructureText, Unreadable, structure_texts
 from graphkin.collection.cliffs import Cliffs, rank_cliffs
 from graphkin.collection.clusters.cached import resolve_threshold
+from graphkin.collection.clusters.lineage import Lineage, match_items
 from graphkin.collection.clusters.mcs import ClusterMcs, compared_members
 from graphkin.collection.clusters.partition import Clustering
 from graphkin.collection.complete import complete_edges, complete_pairs
@@ -78,6 +79,7 @@ T = TypeVar("T")
 _COMPONENTS = 4  # thresholds whose components are cached: 12 bytes per item for each
 _SUMMARIES = 8  # summaries of transformations that are cached: 40 bytes per transformation
 _RANKINGS = 8  # rankings of cliffs that are cached: 20 bytes per pair
+_LINEAGES = 4  # lineages of clusters that are cached: about 40 bytes per cluster
 _NEGATIVES = 2**20  # negatives in one block
 
 
@@ -117,6 +119,7 @@ class OpenCollection:
         self._components: LRUCache[Hashable, Components] = LRUCache(_COMPONENTS)
         self._summaries: LRUCache[Hashable, Summary] = LRUCache(_SUMMARIES)
         self._rankings: LRUCache[Hashable, Cliffs] = LRUCache(_RANKINGS)
+        self._lineages: LRUCache[Hashable, Lineage] = LRUCache(_LINEAGES)
 
     @property
     def index(self) -> Search:
@@ -320,6 +323,25 @@ class OpenCollection:
         threshold, largest = resolve_threshold(self.generation, request.method, request.threshold)
         clusters = self._ports.builder.clusters(request.method, threshold)
         return Clustering(request.method, threshold, largest, clusters)
+
+    def lineage(self, before: "OpenCollection", clustering: Clustering) -> Lineage:
+        """Return the changes of clusters since an earlier generation.
+
+        Args:
+            before: The earlier generation of the same collection.
+            clustering: A result of `clusters`. The earlier items are clustered with its method and threshold.
+
+        Raises:
+            InvalidInput: The threshold of single linkage is below the stored threshold of the earlier generation.
+        """
+        fields = ClusteringFields(method=clustering.method, threshold=clustering.threshold)
+        key = (before.generation.id, fields.method, fields.threshold)
+
+        def compare() -> Lineage:
+            earlier = before.clusters(fields).clusters
+            return Lineage.from_clusters(earlier, clustering.clusters, match_items(before.generation, self.generation))
+
+        return self._cached(self._lineages, key, compare)
 
     def mcs(self, number: int, clustering: Clustering) -> ClusterMcs:
         """Return the maximum common substructure of a cluster. `number` is that of the cluster, from 1."""

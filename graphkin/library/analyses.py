@@ -119,6 +119,56 @@ class Analyses(CollectionBase):
             request = ClusteredFields.model_validate({"method": method, "threshold": threshold})
         return self._labels(request)
 
+    def lineage(
+        self,
+        before: str | None = None,
+        *,
+        method: ClusterMethod = "butina",
+        threshold: float | None = None,
+        limit: int | None = None,
+    ) -> Table:
+        """Return the changes of clusters since an earlier generation, those of the largest clusters first.
+
+        Both generations are clustered by the same method and threshold. Items are the same if their structures are,
+        whatever their ids. A cluster is split if its items are in several later clusters, and merged if its items come
+        from several earlier ones. It grew, shrank or has its items replaced if all items that remain stay together and
+        no others join but added ones. It appeared if all of its items were added, and vanished if all were removed.
+
+        Args:
+            before: Id of the earlier generation, or its beginning. The default is the generation that was published
+                before this one.
+            method: Clustering method, as in `clusters`.
+            threshold: Similarity threshold, as in `clusters`.
+            limit: Maximum number of rows. The default is all.
+
+        Returns:
+            One row for each two clusters of a change that share items: change int32, the number of the change; event
+            string: grew, shrank, replaced, split, merged, appeared or vanished; before and after int32, the numbers of
+            the clusters in their generations, null if the cluster appeared or vanished; size_before and size_after
+            int32; shared int32, the number of items in both; added and removed int32, the number of items of the
+            cluster that only its generation has; and smiles or structure, and names, of the center of the later
+            cluster, or of the earlier one if it vanished. `note` counts the changes, the added and the removed items.
+
+        Raises:
+            Conflict: If `before` is None and there is no earlier generation, or if `method` is `scaffold` and the items
+                are not molecules.
+            NotFound: If the collection has no generation with this id.
+            InvalidInput: If an argument is out of range.
+
+        Example:
+            ```python
+            mine.append(new_molecules)
+            changes = mine.lineage()
+            print(changes.note)
+            merged = [row for row in changes if row["event"] == "merged"]
+            ```
+        """
+        require_limit(limit, "rows")
+        with translate_validation_errors():
+            request = ClusteringFields.model_validate({"method": method, "threshold": threshold})
+        rows, totals = self._lineage(before, request, limit)
+        return Table(rows, note=totals.text)
+
     def mcs(
         self, number: int, *, method: ClusterMethod = "butina", threshold: float | None = None
     ) -> CommonSubstructure:

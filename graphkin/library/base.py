@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from graphkin.collection.batches import add_item_columns
 from graphkin.collection.cliffs import Cliffs
+from graphkin.collection.clusters.lineage import LineageTotals
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.clusters.partition import ClusterCounts
 from graphkin.collection.picking import DiverseSubset
@@ -114,6 +115,12 @@ class CollectionBase(Closeable):
     @abstractmethod
     def _clusters(self, request: ClusteredFields, limit: int | None) -> tuple[pa.Table, ClusterCounts]:
         """Return the columns of `clusters`, without those of the central items, and the numbers of all clusters."""
+
+    @abstractmethod
+    def _lineage(
+        self, before: str | None, request: ClusteringFields, limit: int | None
+    ) -> tuple[pa.Table, LineageTotals]:
+        """Return the table of `lineage`, and the numbers of all changes."""
 
     @abstractmethod
     def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32:

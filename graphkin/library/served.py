@@ -12,6 +12,7 @@ from graphkin.client import Collection as ClientCollection
 from graphkin.client import Graphkin
 from graphkin.client.address import without_credentials
 from graphkin.collection.cliffs import Cliffs
+from graphkin.collection.clusters.lineage import LineageTotals, lineage_table, previous_generation
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.clusters.partition import ClusterCounts
 from graphkin.collection.picking import DiverseSubset
@@ -26,6 +27,7 @@ from graphkin.library.collection import Collection
 from graphkin.library.collections import Collections
 from graphkin.library.table import Table
 from graphkin.protocol.errors import Conflict, Damage
+from graphkin.protocol.lineage import LineageRow
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.matched_pairs import ItemMatchedPairsQuery, MatchedPairsQuery
 from graphkin.protocol.replies import SimilarItem
@@ -153,6 +155,18 @@ class ServedCollection(Collection):
                 columns[name] = pa.array([values.get(name) for values in ranges], type)
         return pa.table(columns), ClusterCounts(page.total, page.singletons, self.size)
 
+    def _lineage(
+        self, before: str | None, request: ClusteringFields, limit: int | None
+    ) -> tuple[pa.Table, LineageTotals]:
+        server = self._collections.server
+        if before is None:
+            generations = server.collection(self.name, self.generation).detail.generations
+            before = previous_generation(self.name, generations, self.generation)
+        earlier = ServedCollection(self._collections, server.collection(self.name, before))
+        page = self._collection.lineage(earlier.generation, **request.model_dump(), limit=limit)
+        table = lineage_table(_lineage_rows(page.rows), self.manifest.structure, earlier._rows, self._rows)
+        return table, LineageTotals(page.events.model_dump(), page.added, page.removed)
+
     def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32:
         fields = request.model_dump(exclude={"property"})
         return np.array([item.id for item in self._collection.cluster(number, **fields, limit=limit).items], np.int32)
@@ -267,6 +281,29 @@ def _unchangeable(name: str, collections: ServedCollections) -> Conflict:
         hint="open the store with graphkin.open on the machine of the server, or run `graphkin append` or "
         "`graphkin remove` there; the server then serves the new generation",
     )
+
+
+def _lineage_rows(rows: Sequence[LineageRow]) -> pa.Table:
+    """Return the rows of a reply with the columns of `Lineage.rows`."""
+    nested = [row.model_dump() for row in rows]
+    numbers = {
+        "before": ("before", "id"),
+        "size_before": ("before", "size"),
+        "after": ("after", "id"),
+        "size_after": ("after", "size"),
+        "shared": ("shared", None),
+        "added": ("after", "added"),
+        "removed": ("before", "removed"),
+        "centre_before": ("before", "centre"),
+        "centre_after": ("after", "centre"),
+    }
+
+    def values(name: str, part: str | None) -> pa.Array:
+        cells = [row[name] if part is None or row[name] is None else row[name][part] for row in nested]
+        return pa.array(cells, pa.int32())
+
+    first = {"change": values("change", None), "event": pa.array([row["event"] for row in nested], pa.string())}
+    return pa.table({**first, **{name: values(*place) for name, place in numbers.items()}})
 
 
 def _to_hits(items: Sequence[SimilarItem]) -> Hits:

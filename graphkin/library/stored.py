@@ -1,6 +1,7 @@
 """Collections of a store that this process reads: a folder, a Neo4j database or a Parquet export."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 from weakref import WeakSet, finalize
@@ -9,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.collection.cliffs import Cliffs
+from graphkin.collection.clusters.lineage import LineageTotals, lineage_table, previous_generation
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.clusters.partition import ClusterCounts
 from graphkin.collection.exporting import export
@@ -246,6 +248,17 @@ class StoredCollection(Collection):
             ranges = clusters.ranges(numeric_property(self._open.generation, request.property), 0, last)._asdict()
         arrays = {name: pa.array(column, from_pandas=True) for name, column in {**columns, **ranges}.items()}
         return pa.table(arrays), clusters.counts
+
+    def _lineage(
+        self, before: str | None, request: ClusteringFields, limit: int | None
+    ) -> tuple[pa.Table, LineageTotals]:
+        generations = self._store.collection(self.name).generations
+        id = previous_generation(self.name, generations, self.generation) if before is None else before
+        earlier = _open_generation(self._store, self.name, self._store.full_id(self.name, id))
+        with closing(earlier.generation):
+            lineage = self._open.lineage(earlier, self._open.clusters(request))
+            rows = lineage.rows(0, limit)
+            return lineage_table(rows, self.manifest.structure, earlier.items_of, self._rows), lineage.totals
 
     def _cluster(self, number: int, request: ClusteredFields, limit: int | None) -> Int32:
         return self._open.clusters(request).clusters.members(number - 1)[:limit]

@@ -20,6 +20,7 @@ COMMANDS = {
     "delete": "delete --generation {generation} --yes",
     "export-lake": "export lake --output lake",
     "ingest-molecules": "ingest molecules m.csv --max-rejected 1",
+    "lineage": "lineage --method butina --before {generation} --output lineage.csv",
     "map": "map --output map.csv",
     "mcs": "mcs --method butina --output mcs.csv",
     "neighbors": "neighbors --name m0",

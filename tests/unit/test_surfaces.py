@@ -58,6 +58,7 @@ QUESTIONS = [
         {"/clusters", "/clusters/{id}", "/items/{id}/cluster"},
         {"clusters", "cluster", "item_cluster"},
     ),
+    Question({"lineage"}, {"lineage"}, {"lineage"}, {"/lineage"}, {"lineage"}),
     Question(
         {"mcs"},
         {"mcs"},

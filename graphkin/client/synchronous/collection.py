@@ -13,6 +13,7 @@ from graphkin.client.arrow_streams import RowCollector
 from graphkin.client.options import PolicyOptions
 from graphkin.client.synchronous.connection import Connection
 from graphkin.client.synchronous.generation_reader import GenerationReader
+from graphkin.protocol.lineage import LineagePage
 from graphkin.protocol.matched_pairs import ItemMatchedPairsPage, MatchedPairsPage
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.replies import (
@@ -749,6 +750,49 @@ class Collection:
         """
         query = {"method": method, "threshold": threshold, "property": property}
         return self._reader.get(ItemClusterReply, f"items/{id}/cluster", query)
+
+    def lineage(
+        self,
+        before: str | None = None,
+        *,
+        method: ClusterMethod = "butina",
+        threshold: float | None = None,
+        limit: int | None = None,
+    ) -> LineagePage:
+        """Return the changes of clusters since an earlier generation, as one page: those of the largest clusters first.
+
+        The first call waits until the server has computed the clusters of both generations.
+
+        Args:
+            before: Id of the earlier generation, as in `detail.generations`. The default is the generation that was
+                published before this one. The first generation is compared with itself.
+            method: Clustering method, as in `clusters`, for both generations.
+            threshold: Similarity threshold, as in `clusters`.
+            limit: Maximum number of rows; default: all.
+
+        Returns:
+            A page with the `rows`, one for each two clusters of a change that share items. The rows of a change have
+            the same number. `events` counts the changes, and `added` and `removed` count the items that only one
+            generation has. `items` are the centers of the later clusters, `earlier_items` those of the earlier ones.
+
+        Raises:
+            NotFound: The collection has no generation with this id.
+            InvalidInput: An argument is invalid.
+            Conflict: The method is "scaffold" and the items are not molecules.
+        """
+        query, pages = {"before": before, "method": method, "threshold": threshold}, list[LineagePage]()
+        for page in self._reader.pages(LineagePage, "lineage", query, limit):
+            pages.append(page)
+        items, earlier = (
+            {item.id: item for page in pages for item in getattr(page, name)} for name in ("items", "earlier_items")
+        )
+        return pages[-1].model_copy(
+            update={
+                "rows": [row for page in pages for row in page.rows][:limit],
+                "items": [items[id] for id in sorted(items)],
+                "earlier_items": [earlier[id] for id in sorted(earlier)],
+            }
+        )
 
     def mcs(self, id: int, *, method: ClusterMethod = "butina", threshold: float | None = None) -> McsReply:
         """Return the maximum common substructure (MCS) of a cluster. The search compares at most 100 members.

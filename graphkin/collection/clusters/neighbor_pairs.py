@@ -30,7 +30,7 @@ def neighbor_pairs(
         advance: A function that is called with the number of items that are done.
     """
     manifest, dropped = generation.manifest, generation.dropped()
-    if threshold < manifest.threshold or manifest.recipe["candidates"] != "exact" or dropped is None:
+    if dropped is None or threshold < manifest.threshold or manifest.recipe["candidates"] != "exact":
         yield from descriptors.pairs(0, threads, advance)
         return
     edges = Pairs.concatenate([*_stored_pairs(generation, descriptors, threshold)])

@@ -32,6 +32,7 @@ REQUIRED_ACCESS: dict[str, Access] = {
     f"GET {C}/cliffs": "read",
     f"GET {C}/clusters": "read",
     f"GET {C}/map": "read",
+    f"GET {C}/lineage": "read",
     f"GET {C}/clusters/{{id}}": "read",
     f"GET {C}/clusters/{{id}}/mcs": "read",
     f"GET {C}/clusters/{{id}}/mcs.svg": "read",

@@ -137,6 +137,10 @@ OPERATIONS: dict[str, list[Request]] = {
     "GET /v1/collections/{c}/clusters/{id}": with_queries(
         f"{NCI}/clusters/2", {"threshold": 0.3}, {"method": "scaffold"}
     ),
+    "GET /v1/collections/{c}/lineage": [
+        *with_queries(f"{NCI}/lineage", {"threshold": 0.3}, {"method": "scaffold"}),
+        Request(f"{SOCIAL}/lineage"),
+    ],
     "GET /v1/collections/{c}/map": [
         *with_queries(f"{NCI}/map", {}, {"property": "molwt"}, {"method": "butina", "threshold": 0.3}),
         Request(f"{SOCIAL}/map"),

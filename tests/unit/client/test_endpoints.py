@@ -36,6 +36,7 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("get", f"{_C}/paths"): Collection.path,
     ("get", f"{_C}/clusters"): Collection.clusters,
     ("get", f"{_C}/map"): Collection.map,
+    ("get", f"{_C}/lineage"): Collection.lineage,
     ("get", f"{_C}/clusters/{{id}}"): Collection.cluster,
     ("get", f"{_C}/clusters/{{id}}/mcs"): Collection.mcs,
     ("get", f"{_C}/clusters/{{id}}/mcs.svg"): Collection.mcs_depiction,

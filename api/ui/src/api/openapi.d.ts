@@ -443,6 +443,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/lineage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow clusters since an earlier generation
+         * @description The clusters that grew, shrank, split, merged, appeared or vanished since an earlier generation.
+         *
+         *     Both generations are clustered by the same method and threshold. Items are the same if their structures are,
+         *     whatever their ids. Until the clusters of both are computed, 503 reports the progress.
+         */
+        get: operations["lineage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{c}/clusters/{id}/mcs": {
         parameters: {
             query?: never;
@@ -1574,6 +1597,39 @@ export interface components {
             first?: components["schemas"]["DifferingValue"][];
         };
         /**
+         * EarlierCluster
+         * @description A cluster of the earlier generation.
+         *
+         *     `id` is its rank by size, and `centre` the id of its center, both in the earlier generation. `removed` is the number
+         *     of its items that the later generation lacks.
+         */
+        EarlierCluster: {
+            /**
+             * Id
+             * @description Rank of the cluster by size in the earlier generation: the largest has id 1.
+             * @example 17
+             */
+            id: number;
+            /**
+             * Size
+             * @description Number of members.
+             * @example 24
+             */
+            size: number;
+            /**
+             * Centre
+             * @description Id of the center in the earlier generation.
+             * @example 0
+             */
+            centre: number;
+            /**
+             * Removed
+             * @description Number of members that the later generation lacks.
+             * @example 0
+             */
+            removed: number;
+        };
+        /**
          * Edge
          * @description An edge of a subgraph. `source` and `target` are item ids.
          */
@@ -2123,6 +2179,206 @@ export interface components {
              * @example eyJvZmZzZXQiOjUwfQ
              */
             next_cursor: string | null;
+        };
+        /**
+         * LaterCluster
+         * @description A cluster of the later generation.
+         *
+         *     `id` is its rank by size, and `centre` the id of its center. `added` is the number of its items that the earlier
+         *     generation lacks.
+         */
+        LaterCluster: {
+            /**
+             * Id
+             * @description Rank of the cluster by size: the largest has id 1.
+             * @example 17
+             */
+            id: number;
+            /**
+             * Size
+             * @description Number of members.
+             * @example 24
+             */
+            size: number;
+            /**
+             * Centre
+             * @description Id of the center.
+             * @example 0
+             */
+            centre: number;
+            /**
+             * Added
+             * @description Number of members that the earlier generation lacks.
+             * @example 2
+             */
+            added: number;
+        };
+        /**
+         * LineageCounts
+         * @description Numbers of clusters by what happened to them.
+         *
+         *     A cluster that split and whose parts merged with others counts in `split` and in `merged`.
+         */
+        LineageCounts: {
+            /**
+             * Unchanged
+             * @description Clusters with the same items in both generations.
+             * @example 890
+             */
+            unchanged: number;
+            /**
+             * Grew
+             * @description Clusters that kept their items and gained more added ones than they lost.
+             * @example 5
+             */
+            grew: number;
+            /**
+             * Shrank
+             * @description Clusters that lost more items than they gained.
+             * @example 0
+             */
+            shrank: number;
+            /**
+             * Replaced
+             * @description Clusters that gained as many items as they lost.
+             * @example 0
+             */
+            replaced: number;
+            /**
+             * Split
+             * @description Earlier clusters whose items are in several clusters now.
+             * @example 1
+             */
+            split: number;
+            /**
+             * Merged
+             * @description Clusters whose items come from several earlier clusters.
+             * @example 2
+             */
+            merged: number;
+            /**
+             * Appeared
+             * @description Clusters of added items only.
+             * @example 12
+             */
+            appeared: number;
+            /**
+             * Vanished
+             * @description Earlier clusters of which all items were removed.
+             * @example 0
+             */
+            vanished: number;
+        };
+        /**
+         * LineagePage
+         * @description A page of the changes of clusters between two generations, those of the largest clusters first.
+         *
+         *     `before` is the id of the earlier generation. `added` and `removed` are the numbers of items that only one of the
+         *     generations has. `items` are the centers of the later clusters of this page, and `earlier_items` those of the
+         *     earlier ones. `total` is the number of rows of all pages.
+         */
+        LineagePage: {
+            /**
+             * Generation
+             * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
+            generation: string;
+            /**
+             * Method
+             * @description Clustering method.
+             * @example butina
+             * @enum {string}
+             */
+            method: "butina" | "scaffold" | "single";
+            /**
+             * Threshold
+             * @description Smallest similarity of neighbors; null for scaffolds.
+             * @example 0.6
+             */
+            threshold: number | null;
+            /** @description Why the server selected this threshold; null if the request set it. */
+            chosen: components["schemas"]["Chosen"] | null;
+            /**
+             * Before
+             * @description Id of the earlier generation.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
+            before: string;
+            /**
+             * Added
+             * @description Number of items that the earlier generation lacks.
+             * @example 20
+             */
+            added: number;
+            /**
+             * Removed
+             * @description Number of items that the later generation lacks.
+             * @example 0
+             */
+            removed: number;
+            /** @description Number of clusters by what happened to them. */
+            events: components["schemas"]["LineageCounts"];
+            /**
+             * Rows
+             * @description Rows of this page, the changes of the largest clusters first.
+             */
+            rows: components["schemas"]["LineageRow"][];
+            /**
+             * Items
+             * @description Centers of the later clusters of this page, by id.
+             */
+            items: components["schemas"]["Item"][];
+            /**
+             * Earlier Items
+             * @description Centers of the earlier clusters of this page. Their ids are those of the earlier generation.
+             */
+            earlier_items: components["schemas"]["Item"][];
+            /**
+             * Total
+             * @description Number of all entries, on this page and the others.
+             * @example 128
+             */
+            total: number;
+            /**
+             * Next Cursor
+             * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
+             */
+            next_cursor: string | null;
+        };
+        /**
+         * LineageRow
+         * @description Two clusters that share items, as a part of a change.
+         *
+         *     The rows of a change have the same number `change`. `split` has a row for each part of the cluster `before`, and
+         *     `merged` one for each part of the cluster `after`. `before` is null if the cluster appeared, and `after` if it
+         *     vanished. `shared` is the number of items in both clusters.
+         */
+        LineageRow: {
+            /**
+             * Change
+             * @description Number of the change, from 1. All rows of a change have it.
+             * @example 1
+             */
+            change: number;
+            /**
+             * Event
+             * @description Kind of the change.
+             * @example grew
+             * @enum {string}
+             */
+            event: "grew" | "shrank" | "replaced" | "split" | "merged" | "appeared" | "vanished";
+            /** @description The earlier cluster; null if the cluster appeared. */
+            before: components["schemas"]["EarlierCluster"] | null;
+            /** @description The later cluster; null if the cluster vanished. */
+            after: components["schemas"]["LaterCluster"] | null;
+            /**
+             * Shared
+             * @description Number of items in both clusters.
+             * @example 14
+             */
+            shared: number;
         };
         /**
          * Manifest
@@ -7559,6 +7815,156 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ItemClusterReply"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    lineage: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                generation?: string | null;
+                /**
+                 * @description `next_cursor` of the previous page. The default is the first page.
+                 * @example eyJvZmZzZXQiOjUwfQ
+                 */
+                cursor?: string | null;
+                /** @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage). */
+                method?: "butina" | "scaffold" | "single";
+                /**
+                 * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.55. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+                 * @example 0.6
+                 */
+                threshold?: number | null;
+                /**
+                 * @description Id of the earlier generation. The default is the one that was published before the later generation. The first generation is compared with itself.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                before?: string | null;
+                /**
+                 * @description Rows per page.
+                 * @example 20
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LineagePage"];
                 };
             };
             /** @description The cursor or the JSON is malformed, or the Host is not served. */
