@@ -31,6 +31,9 @@ const FULL: Address = {
   core: "c1ccc([*:1])cc1-[*:2]",
   groups: [{ label: "R1", smiles: '*C#N"%&' }, { label: "R2", smiles: "*[H]" }],
   axes: ["R2", "R1"],
+  minCount: 5,
+  change: "lower",
+  transformation: "[*:1]C>>[*:1]Cl",
   policy: "second_order",
   seed: 2 ** 40,
   color: "log P",
@@ -52,7 +55,7 @@ describe("the page address", () => {
 
   it("keeps what belongs to a query until the query changes", () => {
     expect(withChange(FULL, { color: null })).toEqual({ ...FULL, color: null });
-    const queryDefaults = { part: "find", pages: 1, expandedItems: [], cluster: null, selectedItem: null, seed: 0, from: null, to: null };
+    const queryDefaults = { part: "find", pages: 1, expandedItems: [], cluster: null, transformation: null, selectedItem: null, seed: 0, from: null, to: null };
     const filterDefaults = { exact: false, filters: [], name: null, substructure: null, scaffold: null, basket: null, core: null, groups: [], axes: null };
     expect(withChange(FULL, { q: "C" })).toEqual({
       ...FULL,
@@ -76,8 +79,8 @@ describe("the page address", () => {
 
   it("restarts at the first page when the list changes", () => {
     const limits = [{ minSimilarity: 0.7 }, { maxSimilarity: 0.9 }, { exact: false }];
-    const lists = [...limits, { cluster: null }, { part: "find" }, { q: "C" }] as const;
-    expect(lists.map((list) => withChange(FULL, list).pages)).toEqual([1, 1, 1, 1, 1, 1]);
+    const lists = [...limits, { minCount: 2 }, { change: "raise" }, { transformation: null }, { cluster: null }, { part: "find" }, { q: "C" }] as const;
+    expect(lists.map((list) => withChange(FULL, list).pages)).toEqual(lists.map(() => 1));
     expect(withChange(FULL, { sort: null }).pages).toBe(1);
     expect(withChange(FULL, { filters: [] }).pages).toBe(1);
     expect(withChange(FULL, { minSimilarity: 0.65, selectedItem: null, columns: null }).pages).toBe(3);
@@ -106,6 +109,10 @@ describe("the page address", () => {
 
   it.each(["-1", "1.5", "1e3", "x", "", "9".repeat(16)])("ignores the invalid seed %j", (text) => {
     expect(parse(`?seed=${text}`).seed).toBe(0);
+  });
+
+  it.each(["0", "-1", "1.5", "x", ""])("ignores the invalid number of matched pairs %j", (text) => {
+    expect(parse(`?min_count=${text}`).minCount).toBeNull();
   });
 
   it.each(["?view=nonsense&exact=yes&column=%25&unknown=1", "?%FF=%FE&q=%00", "?&&=&="])("parses the malformed search %j", (search) => {

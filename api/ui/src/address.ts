@@ -44,7 +44,7 @@ export interface Address {
   selectedItem: string | null;
   /** Clustering method. */
   method: Method;
-  /** Property that cliffs differ in, whose range clusters report, or that colors an R-group table. */
+  /** Property that cliffs and matched pairs differ in, whose range clusters report, or that colors an R-group table. */
   property: string | null;
   /** Measure by which cliffs are ranked. */
   steepness: Steepness;
@@ -54,6 +54,12 @@ export interface Address {
   groups: GroupCondition[];
   /** Positions in the rows and columns of an R-group matrix; null means the first two. */
   axes: [string, string] | null;
+  /** Least number of matched pairs of a transformation; null means the default. */
+  minCount: number | null;
+  /** Whether the transformations that can be applied to the query raise or lower the property. */
+  change: Change;
+  /** Transformation whose matched pairs are shown, as `FROM>>TO`; null lists all transformations. */
+  transformation: string | null;
   /** Sampling policy of positives. */
   policy: Policy;
   /** Seed of that sample. */
@@ -68,11 +74,14 @@ export interface Address {
 const MAX_PAGES = 50; // Limits how many pages opening an address may load.
 const MAX_EXPANDED = 1000;
 
-const PARTS = ["find", "items", "list", "basket", "clusters", "cliffs", "rgroups", "map", "tree", "collection"] as const;
-/** A part of the page: `find` is the start page, `rgroups` is an R-group table, and `collection` describes the collection. */
+const PARTS = ["find", "items", "list", "basket", "clusters", "cliffs", "rgroups", "pairs", "map", "tree", "collection"] as const;
+/**
+ * A part of the page: `find` is the start page, `rgroups` is an R-group table, `pairs` are matched pairs, and
+ * `collection` describes the collection.
+ */
 export type Part = (typeof PARTS)[number];
 
-const VIEWS = ["table", "tiles", "graph", "positives", "compare", "matrix", "contributions"] as const;
+const VIEWS = ["table", "tiles", "graph", "positives", "pairs", "compare", "matrix", "contributions"] as const;
 /** A view of a list of items. */
 export type View = (typeof VIEWS)[number];
 
@@ -91,6 +100,10 @@ const STEEPNESSES = ["difference", "sali"] as const;
 /** How activity cliffs are ranked: by the difference, or by the structure-activity landscape index (SALI). */
 export type Steepness = (typeof STEEPNESSES)[number];
 
+const CHANGES = ["raise", "lower"] as const;
+/** How a transformation changes a property on average. */
+export type Change = (typeof CHANGES)[number];
+
 /** Sampling policies of positives. */
 export const POLICIES = ["random_walk", "first_order", "second_order"] as const;
 export type Policy = (typeof POLICIES)[number];
@@ -102,6 +115,7 @@ export const CHOICES: Record<string, readonly string[]> = {
   mark: MARKS,
   method: METHODS,
   by: STEEPNESSES,
+  change: CHANGES,
   policy: POLICIES,
 };
 
@@ -133,6 +147,9 @@ export const DEFAULT_ADDRESS: Address = {
   core: null,
   groups: [],
   axes: null,
+  minCount: null,
+  change: "raise",
+  transformation: null,
   policy: "random_walk",
   seed: 0,
   color: null,
@@ -148,18 +165,18 @@ export const DEFAULT_ADDRESS: Address = {
  * resets what names them.
  */
 export function withChange(address: Address, change: Partial<Address>): Address {
-  const { part, expandedItems, cluster, selectedItem, seed, from, to, pages, basket } = DEFAULT_ADDRESS;
+  const { part, expandedItems, cluster, transformation, selectedItem, seed, from, to, pages, basket } = DEFAULT_ADDRESS;
   const { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, core, groups, axes } = DEFAULT_ADDRESS;
   const next = { ...address, ...change };
   const filterDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, basket, core } : {};
   const positionDefaults = showsOtherPositions(address, next) ? { groups, axes } : {};
-  const queryDefaults = differIn(address, next, "q") ? { part, expandedItems, cluster, selectedItem, seed, from, to } : {};
+  const queryDefaults = differIn(address, next, "q") ? { part, expandedItems, cluster, transformation, selectedItem, seed, from, to } : {};
   return { ...address, ...filterDefaults, ...positionDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
 }
 
-/** Whether two addresses differ in their collection, query, part or cluster. */
+/** Whether two addresses differ in their collection, query, part, cluster or transformation. */
 export function showsOtherSubject(a: Address, b: Address): boolean {
-  return differIn(a, b, "collection", "q", "part", "cluster");
+  return differIn(a, b, "collection", "q", "part", "cluster", "transformation");
 }
 
 /** Whether the R-group tables of two addresses may have different positions. */
@@ -170,7 +187,7 @@ function showsOtherPositions(a: Address, b: Address): boolean {
 /** Whether two addresses list different items, or list them in a different order. */
 export function showsOtherList(a: Address, b: Address): boolean {
   const filterDefaults = ["minSimilarity", "maxSimilarity", "exact", "filters", "name", "substructure", "scaffold"] as const;
-  return showsOtherSubject(a, b) || differIn(a, b, ...filterDefaults, "sort", "property", "steepness", "method");
+  return showsOtherSubject(a, b) || differIn(a, b, ...filterDefaults, "sort", "property", "steepness", "minCount", "change", "method");
 }
 
 function differIn(a: Address, b: Address, ...names: (keyof Address)[]): boolean {
@@ -227,6 +244,9 @@ export function parse(text: string): Address {
     core: parameters.get("core") || null,
     groups: parameters.getAll("group").flatMap(parseGroupCondition),
     axes: parseAxes(parameters.get("axes")),
+    minCount: parseNatural(parameters.get("min_count")) || DEFAULT_ADDRESS.minCount,
+    change: CHANGES.find((change) => change === parameters.get("change")) ?? DEFAULT_ADDRESS.change,
+    transformation: parameters.get("transformation") || null,
     policy: POLICIES.find((policy) => policy === parameters.get("policy")) ?? DEFAULT_ADDRESS.policy,
     seed: parseNatural(parameters.get("seed")) ?? DEFAULT_ADDRESS.seed,
     color: parameters.get("colour") || null,
@@ -268,6 +288,9 @@ export function format(address: Address): string {
   if (address.core) parameters.set("core", address.core);
   address.groups.forEach((condition) => parameters.append("group", formatGroupCondition(condition)));
   if (address.axes) parameters.set("axes", address.axes.join(","));
+  if (address.minCount) parameters.set("min_count", String(address.minCount));
+  if (address.change !== DEFAULT_ADDRESS.change) parameters.set("change", address.change);
+  if (address.transformation) parameters.set("transformation", address.transformation);
   if (address.policy !== DEFAULT_ADDRESS.policy) parameters.set("policy", address.policy);
   if (address.seed !== DEFAULT_ADDRESS.seed) parameters.set("seed", String(address.seed));
   if (address.color) parameters.set("colour", address.color);

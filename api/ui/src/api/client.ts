@@ -12,6 +12,8 @@ import type {
   ComponentsPage,
   McsReply,
   RgroupsReply,
+  MatchedPairsPage,
+  ItemMatchedPairsPage,
   Hop,
   HopsReply,
   Item,
@@ -242,6 +244,16 @@ export class Client {
   /** Return the R groups of a series. */
   rgroups(body: RgroupsRequest, signal?: AbortSignal): Promise<RgroupsReply> {
     return fetchJson(this.url("/rgroups", {}), postOptions(body, signal));
+  }
+
+  /** Return one page of transformations between matched molecular pairs. */
+  matchedPairs(parameters: Parameters, signal?: AbortSignal): Promise<MatchedPairsPage> {
+    return this.get("/matched-pairs", parameters, signal);
+  }
+
+  /** Return one page of transformations that can be applied to an item. */
+  itemMatchedPairs(id: number, parameters: Parameters, signal?: AbortSignal): Promise<ItemMatchedPairsPage> {
+    return this.get(`/items/${id}/matched-pairs`, parameters, signal);
   }
 
   /** Return the coordinates of all items on the map, as JSON Lines. */

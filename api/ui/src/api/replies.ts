@@ -13,6 +13,9 @@ export type Collections = Schemas["Collections"];
 export type Component = Schemas["Component"];
 export type ComponentReply = Schemas["ComponentReply"];
 export type ComponentsPage = Schemas["ComponentsPage"];
+export type AppliedTransformation = Schemas["AppliedTransformation"];
+export type ItemMatchedPairsPage = Schemas["ItemMatchedPairsPage"];
+export type MatchedPairsPage = Schemas["MatchedPairsPage"];
 export type McsReply = Schemas["McsReply"];
 export type Damage = Schemas["Damage"];
 export type FreeWilson = Schemas["FreeWilson"];
@@ -32,6 +35,7 @@ export type Positive = Schemas["Positive"];
 export type PositivesReply = Schemas["PositivesReply"];
 export type Problem = Schemas["Problem"];
 export type QueryPage = Schemas["QueryPage"];
+export type Product = Schemas["Product"];
 export type Rejection = Schemas["Rejection"];
 export type RejectionsPage = Schemas["RejectionsPage"];
 export type ReportsReply = Schemas["ReportsReply"];
@@ -43,6 +47,8 @@ export type SearchRow = operations["search_batch"]["responses"][200]["content"][
 export type SimilarItem = Schemas["SimilarItem"];
 export type Step = Schemas["Step"];
 export type StructureReply = Schemas["StructureReply"];
+export type Transformation = Schemas["Transformation"];
+export type Uncut = Schemas["Uncut"];
 
 /**
  * Manifest of a generation. The OpenAPI schema leaves the recipe open; every recipe has a threshold, and one that

@@ -46,3 +46,12 @@ export function addressOf(item: Item): string {
 export function exactAddressOf(item: Item): string {
   return item.smiles ?? `#${item.id}`;
 }
+
+/**
+ * Return the sign of an item's censored value, such as `>`; empty for a measured value.
+ *
+ * @param qualifier the property that holds the signs; null if no value is censored.
+ */
+export function censoringSign(item: Item, qualifier: string | null): string {
+  return qualifier === null ? "" : String(item.properties[qualifier] ?? "");
+}

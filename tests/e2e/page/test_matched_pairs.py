@@ -1,0 +1,96 @@
+"""Matched pairs: from a transformation to its pairs, and from a compound to what is known to improve it."""
+
+import re
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+from playwright.sync_api import Locator, Page, expect
+
+from tests.until import until_available
+
+Look = Callable[[Page, str], None]
+
+URL = "/v1/collections/series/matched-pairs"
+MINUS = "−"
+
+
+def _fetch(api: httpx.Client, **query: Any) -> dict[str, Any]:
+    """Return a reply about matched pairs, which the server finds in the background when they are first requested."""
+    reply = until_available(lambda: api.get(URL, params={"property": "pKi", "limit": 50, **query}))
+    assert reply.status_code == 200, reply.text
+    page: dict[str, Any] = reply.json()
+    return page
+
+
+def _rows(region: Locator) -> list[tuple[str, ...]]:
+    """Return the fragments, the number of pairs and the mean change in each row."""
+    return [
+        (
+            *(picture.get_attribute("alt") or "" for picture in row.get_by_role("img").all()[:2]),
+            *row.get_by_role("cell").all_inner_texts()[2:4],
+        )
+        for row in region.get_by_role("row").all()[1:]
+    ]
+
+
+def _expected(reply: dict[str, Any]) -> list[tuple[str, ...]]:
+    return [
+        (
+            f"Fragment {each['from']}",
+            f"Fragment {each['to']}",
+            f"{each['count']} pair{'s' * (each['count'] > 1)}",
+            f"{each['mean']:+.2f}".replace("+0.00", "0.00"),
+        )
+        for each in reply["transformations"]
+    ]
+
+
+def _number(text: str) -> float:
+    return float(text.replace(MINUS, "-"))
+
+
+def test_transformation_leads_to_its_pairs_and_to_a_better_compound(page: Page, api: httpx.Client, look: Look) -> None:
+    reply = _fetch(api)
+    page.goto("/?collection=series")
+    page.get_by_role("link", name="Matched pairs").click()
+    page.get_by_label("Property").select_option("pKi")
+    region = page.get_by_role("region", name="Transformations")
+    expect(page.get_by_text(f"{reply['total']} transformations")).to_be_visible()
+    assert _rows(region) == _expected(reply)
+    look(page, "transformations")
+    page.get_by_role("button", name="Mean change of pKi").click()
+    page.get_by_label("Pairs ≥").fill("4")
+    page.get_by_label("Pairs ≥").press("Enter")
+    reply = _fetch(api, by="mean", min_count=4)
+    expect(page.get_by_text(f"{reply['total']} transformations")).to_be_visible()
+    assert _rows(region) == _expected(reply)
+    first = reply["transformations"][0]
+
+    region.get_by_role("link").first.click()
+    cards = page.get_by_role("region", name="Matched pairs").locator("ul.cards > li")
+    expect(cards).to_have_count(first["count"])
+    page.reload()
+    expect(cards).to_have_count(first["count"])
+    changes = []
+    for card in cards.all():
+        before, after = (_number(text) for text in card.locator("figcaption strong").all_inner_texts())
+        changes.append(_number(card.locator("p strong").inner_text()))
+        assert changes[-1] == round(after - before, 2)
+    assert changes == sorted(changes, reverse=True)
+    assert abs(statistics.mean(changes) - first["mean"]) < 1e-9
+    assert abs(statistics.stdev(changes) - first["sd"]) < 1e-9
+    look(page, "pairs of a transformation")
+
+    names = cards.first.locator("figcaption a").all_inner_texts()
+    better = cards.first.locator("figcaption strong").last.inner_text()
+    cards.first.locator("figcaption a").first.click()
+    page.get_by_role("radio", name="Matched pairs").locator("xpath=..").click()
+    applied = page.get_by_role("region", name="Transformations")
+    expect(page.get_by_text(re.compile("are known to raise pKi on average"))).to_be_visible()
+    row = applied.get_by_role("row").filter(has_text=f"{first['count']} pairs").filter(has_text=names[1])
+    expect(row).to_contain_text(f"{names[1]}: {better}")
+    look(page, "transformations of a compound")
+    row.get_by_role("listitem").filter(has_text=names[1]).get_by_role("link").click()
+    expect(page.get_by_label("Query and comparison").get_by_text(names[1])).to_be_visible()
