@@ -34,8 +34,8 @@ class Scaffolds(CollectionBase):
 
         The scaffold of a molecule consists of its rings and the linkers between them (Bemis and Murcko, 1996). The
         parent of a scaffold is the scaffold that remains after one ring system and its linker are removed. If several
-        can be removed, the largest scaffold remains, so a molecule is counted in one branch. It is an edge of RDKit's
-        scaffold network. The scaffolds of a collection are computed once, and then read from a cache.
+        can be removed, the parent has the most rings, then the shortest linkers, so a molecule is counted in one
+        branch. The scaffolds of a collection are computed once, and then read from a cache.
 
         The series is all molecules, or those that the arguments `ids` to `similar` select. Pass at most one of `ids`,
         `cluster`, `scaffold` and `similar`.

@@ -28,6 +28,7 @@ const FULL: Address = {
   method: "scaffold",
   property: "log P",
   steepness: "sali",
+  branches: ["c1ccccc1", "c1ccc2[nH]ccc2c1"],
   core: "c1ccc([*:1])cc1-[*:2]",
   groups: [{ label: "R1", smiles: '*C#N"%&' }, { label: "R2", smiles: "*[H]" }],
   axes: ["R2", "R1"],
@@ -56,7 +57,7 @@ describe("the page address", () => {
   it("keeps what belongs to a query until the query changes", () => {
     expect(withChange(FULL, { color: null })).toEqual({ ...FULL, color: null });
     const queryDefaults = { part: "find", pages: 1, expandedItems: [], cluster: null, transformation: null, selectedItem: null, seed: 0, from: null, to: null };
-    const filterDefaults = { exact: false, filters: [], name: null, substructure: null, scaffold: null, basket: null, core: null, groups: [], axes: null };
+    const filterDefaults = { exact: false, filters: [], name: null, substructure: null, scaffold: null, basket: null, branches: [], core: null, groups: [], axes: null };
     expect(withChange(FULL, { q: "C" })).toEqual({
       ...FULL,
       q: "C",

@@ -44,10 +44,12 @@ export interface Address {
   selectedItem: string | null;
   /** Clustering method. */
   method: Method;
-  /** Property that cliffs and matched pairs differ in, whose range clusters report, or that colors an R-group table. */
+  /** Property that cliffs and matched pairs differ in, whose range clusters and scaffolds report, or that colors an R-group table. */
   property: string | null;
   /** Measure by which cliffs are ranked. */
   steepness: Steepness;
+  /** Scaffolds whose branches of the scaffold tree are open, as SMILES. */
+  branches: string[];
   /** Core of an R-group table as SMARTS or SMILES; null means the maximum common substructure. */
   core: string | null;
   /** R groups that the rows of an R-group table must have. */
@@ -74,10 +76,10 @@ export interface Address {
 const MAX_PAGES = 50; // Limits how many pages opening an address may load.
 const MAX_EXPANDED = 1000;
 
-const PARTS = ["find", "items", "list", "basket", "clusters", "cliffs", "rgroups", "pairs", "map", "tree", "collection"] as const;
+const PARTS = ["find", "items", "list", "basket", "clusters", "cliffs", "rgroups", "scaffolds", "pairs", "map", "tree", "collection"] as const;
 /**
- * A part of the page: `find` is the start page, `rgroups` is an R-group table, `pairs` are matched pairs, and
- * `collection` describes the collection.
+ * A part of the page: `find` is the start page, `rgroups` is an R-group table, `scaffolds` is the scaffold tree of a
+ * series, `pairs` are matched pairs, and `collection` describes the collection.
  */
 export type Part = (typeof PARTS)[number];
 
@@ -144,6 +146,7 @@ export const DEFAULT_ADDRESS: Address = {
   method: "butina",
   property: null,
   steepness: "difference",
+  branches: [],
   core: null,
   groups: [],
   axes: null,
@@ -166,9 +169,9 @@ export const DEFAULT_ADDRESS: Address = {
  */
 export function withChange(address: Address, change: Partial<Address>): Address {
   const { part, expandedItems, cluster, transformation, selectedItem, seed, from, to, pages, basket } = DEFAULT_ADDRESS;
-  const { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, core, groups, axes } = DEFAULT_ADDRESS;
+  const { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, branches, core, groups, axes } = DEFAULT_ADDRESS;
   const next = { ...address, ...change };
-  const filterDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, basket, core } : {};
+  const filterDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, basket, branches, core } : {};
   const positionDefaults = showsOtherPositions(address, next) ? { groups, axes } : {};
   const queryDefaults = differIn(address, next, "q") ? { part, expandedItems, cluster, transformation, selectedItem, seed, from, to } : {};
   return { ...address, ...filterDefaults, ...positionDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
@@ -201,13 +204,14 @@ function differIn(a: Address, b: Address, ...names: (keyof Address)[]): boolean 
  */
 export function reuseLists(next: Address, before: Address): Address {
   const reuse = <ResultList>(a: ResultList, b: ResultList): ResultList => (JSON.stringify(a) === JSON.stringify(b) ? b : a);
-  const { expandedItems, columns, filters, substructure, groups, axes } = before;
+  const { expandedItems, columns, filters, substructure, branches, groups, axes } = before;
   return {
     ...next,
     expandedItems: reuse(next.expandedItems, expandedItems),
     columns: reuse(next.columns, columns),
     filters: reuse(next.filters, filters),
     substructure: reuse(next.substructure, substructure),
+    branches: reuse(next.branches, branches),
     groups: reuse(next.groups, groups),
     axes: reuse(next.axes, axes),
   };
@@ -241,6 +245,7 @@ export function parse(text: string): Address {
     method: METHODS.find((method) => method === parameters.get("method")) ?? DEFAULT_ADDRESS.method,
     property: parameters.get("property") || null,
     steepness: STEEPNESSES.find((steepness) => steepness === parameters.get("by")) ?? DEFAULT_ADDRESS.steepness,
+    branches: parameters.getAll("branch").filter(Boolean).slice(0, MAX_EXPANDED),
     core: parameters.get("core") || null,
     groups: parameters.getAll("group").flatMap(parseGroupCondition),
     axes: parseAxes(parameters.get("axes")),
@@ -285,6 +290,7 @@ export function format(address: Address): string {
   if (address.method !== DEFAULT_ADDRESS.method) parameters.set("method", address.method);
   if (address.property) parameters.set("property", address.property);
   if (address.steepness !== DEFAULT_ADDRESS.steepness) parameters.set("by", address.steepness);
+  address.branches.forEach((scaffold) => parameters.append("branch", scaffold));
   if (address.core) parameters.set("core", address.core);
   address.groups.forEach((condition) => parameters.append("group", formatGroupCondition(condition)));
   if (address.axes) parameters.set("axes", address.axes.join(","));

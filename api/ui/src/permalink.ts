@@ -38,7 +38,7 @@ export function inapplicableProperties(address: Address, properties: PropertyKin
   const numericProperties = Object.keys(properties).filter((name) => properties[name] === "number");
   const numericSentence = numericProperties.length ? `Its numeric properties: ${numericProperties.join(", ")}.` : "It has no numeric properties.";
   const { q, part, view, property, color } = address;
-  const usesProperty = q === null ? ["cliffs", "clusters", "rgroups", "pairs"].includes(part) : view === "pairs";
+  const usesProperty = q === null ? ["cliffs", "clusters", "rgroups", "scaffolds", "pairs"].includes(part) : view === "pairs";
   const comparedProperty = usesProperty ? [property] : [];
   const colorProperty = (q === null && part === "map") || view === "graph" ? [color] : [];
   const unknownFilters = address.filters.filter((condition) => !Object.hasOwn(properties, condition.property));

@@ -69,8 +69,8 @@ def scaffolds(
     The series is the molecules that meet the conditions, which are those of `graphkin query`, or all molecules.
 
     A scaffold is the rings of a molecule and the linkers between them. Its parent is the scaffold that remains after
-    one ring system and its linker are removed; if several can be removed, the largest scaffold remains. The scaffold of
-    molecules without rings is empty.
+    one ring system and its linker are removed; if several can be removed, the parent has the most rings, then the
+    shortest linkers. The scaffold of molecules without rings is empty.
 
     The columns are scaffold, parent, depth, children, items (molecules with exactly this scaffold) and branch_items
     (molecules with this scaffold or one below it), and with --property min, max, mean and values of both. Each scaffold

@@ -2,8 +2,8 @@
 
 The parent of a scaffold is the scaffold that remains after one ring system and its linker are removed. RDKit's
 scaffold network (`rdkit.Chem.Scaffolds.rdScaffoldNetwork`) removes every ring system in turn, so a scaffold has several
-parents there, and the number of scaffolds grows exponentially with their branches. The tree keeps the largest parent,
-so each molecule is counted in one branch. A parent depends on the scaffold alone, and never on the other molecules.
+parents there, and the number of scaffolds grows exponentially with their branches. The tree keeps one parent, so each
+molecule is counted in one branch. A parent depends on the scaffold alone, and never on the other molecules.
 """
 
 from collections.abc import Iterator
@@ -127,7 +127,7 @@ def cached_scaffolds(generation: Generation, processes: int, advance: Advance = 
     require_molecules(generation)
     return load_or_compute_index(
         generation,
-        f"scaffolds 1 {rdBase.rdkitVersion}",
+        f"scaffold tree {rdBase.rdkitVersion}",
         ScaffoldTree,
         lambda tree: tree.is_tree_of(generation.size),
         lambda: scaffold_tree(generation, processes, advance),
@@ -205,8 +205,9 @@ def parent_of(scaffold: str) -> str | None:
     """Return the parent of a scaffold, None for a root.
 
     One ring system is removed, with the linker that no longer connects rings. Of the scaffolds that can remain, the
-    parent has the most rings, then the most heavy atoms, then the most heteroatoms, then the first SMILES in
-    alphabetical order. A scaffold of several unconnected parts loses parts in the same way.
+    parent has the most rings, then the fewest bonds in linkers, so that rings at long linkers are removed first
+    (Schuffenhauer et al., 2007), then the most heavy atoms, the most heteroatoms, and the first SMILES in alphabetical
+    order. The parent of unconnected parts is one of them, by the same rules.
 
     Args:
         scaffold: A canonical SMILES that `scaffold_of` returned.
@@ -243,9 +244,13 @@ def _without_smallest_leaf(molecule: Chem.Mol) -> Iterator[Chem.Mol]:
             yield next(half for own, half in zip(atoms, both, strict=True) if pieces[leaf][0] not in own)
 
 
-def _rank(scaffold: str) -> tuple[int, int, int, str]:
+def _rank(scaffold: str) -> tuple[int, int, int, int, str]:
     """Return the key by which the parent comes first."""
     molecule = Chem.MolFromSmiles(scaffold, sanitize=False)
     rings = Chem.GetSSSR(molecule)
+    linker_bonds = sum(
+        not bond.IsInRing() and bond.GetBeginAtom().GetDegree() > 1 and bond.GetEndAtom().GetDegree() > 1
+        for bond in molecule.GetBonds()
+    )
     heteroatoms = sum(atom.GetAtomicNum() not in (1, 6) for atom in molecule.GetAtoms())
-    return -len(rings), -molecule.GetNumHeavyAtoms(), -heteroatoms, scaffold
+    return -len(rings), linker_bonds, -molecule.GetNumHeavyAtoms(), -heteroatoms, scaffold

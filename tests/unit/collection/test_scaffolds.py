@@ -34,7 +34,7 @@ DRUGS = [
 
 
 def network_parent(scaffold: str) -> str | None:
-    """Return the largest other scaffold in RDKit's scaffold network of a connected scaffold."""
+    """Return the parent among the other scaffolds in RDKit's scaffold network of a connected scaffold."""
     parameters = rdScaffoldNetwork.ScaffoldNetworkParams()
     for name in ("includeGenericScaffolds", "includeScaffoldsWithAttachments", "keepOnlyFirstFragment"):
         setattr(parameters, name, False)
@@ -42,17 +42,18 @@ def network_parent(scaffold: str) -> str | None:
     # RDKit keeps the ends of cut linkers.
     smaller = {MurckoScaffold.MurckoScaffoldSmiles(node) for node in network.nodes if node} - {scaffold, ""}
 
-    def size(smiles: str) -> tuple[int, int, int]:
+    def size(smiles: str) -> tuple[int, ...]:
         molecule = Chem.MolFromSmiles(smiles)
+        linkers = len(molecule.GetSubstructMatches(Chem.MolFromSmarts("[!D1]!@[!D1]"), maxMatches=10_000))
         elements = [atom.GetSymbol() for atom in molecule.GetAtoms()]
-        return molecule.GetRingInfo().NumRings(), len(elements), len(elements) - elements.count("C")
+        return molecule.GetRingInfo().NumRings(), -linkers, len(elements), len(elements) - elements.count("C")
 
     largest = max(map(size, smaller), default=None)
     return min((each for each in smaller if size(each) == largest), default=None)
 
 
 @pytest.mark.parametrize("smiles", [*DRUGS[:6], *NCI[:4000:40]])
-def test_parent_is_the_largest_smaller_scaffold_of_the_network(smiles: str) -> None:
+def test_parent_is_the_smaller_scaffold_of_the_network_with_the_most_rings_and_shortest_linkers(smiles: str) -> None:
     scaffold: str | None = scaffold_of(smiles)
     while scaffold:
         if "." not in scaffold:

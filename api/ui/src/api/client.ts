@@ -29,6 +29,7 @@ import type {
   RejectionsPage,
   ReportsReply,
   ReportSummary,
+  ScaffoldTreePage,
   SearchReply,
   SearchRow,
   Step,
@@ -142,6 +143,9 @@ function alignmentParameters(alignment: Alignment | null): Parameters {
   return alignment === null ? {} : { highlight_smiles: alignment.smiles, mark: alignment.mark, turned: alignment.turned === false ? "false" : null };
 }
 
+/** A series, and the part of its scaffold tree to list. */
+export type ScaffoldTreeRequest = components["schemas"]["ScaffoldTreeBody"];
+
 /** Items, or the edges among them, to export in a file format. */
 export type ExportRequest = components["schemas"]["ExportBody"];
 
@@ -254,6 +258,11 @@ export class Client {
   /** Return one page of transformations that can be applied to an item. */
   itemMatchedPairs(id: number, parameters: Parameters, signal?: AbortSignal): Promise<ItemMatchedPairsPage> {
     return this.get(`/items/${id}/matched-pairs`, parameters, signal);
+  }
+
+  /** Return one page of the scaffold tree of a series. */
+  scaffolds(body: ScaffoldTreeRequest, signal?: AbortSignal): Promise<ScaffoldTreePage> {
+    return fetchJson(this.url("/scaffolds", {}), postOptions(body, signal));
   }
 
   /** Return the coordinates of all items on the map, as JSON Lines. */
