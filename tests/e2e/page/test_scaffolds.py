@@ -51,8 +51,7 @@ def test_tree_leads_from_a_root_to_the_r_groups_of_a_scaffold(page: Page, frame:
     for scaffold in PATH:
         members = branch(frame, scaffold)
         expect(entry(page, scaffold)).to_contain_text(f"{len(members)} compounds")
-        mean = f"mean pKi {members['pKi'].mean():.2f} ({len(members)} compounds)"
-        expect(entry(page, scaffold)).to_contain_text(mean)
+        expect(entry(page, scaffold)).to_contain_text(f"mean pKi {members['pKi'].mean():.2f}")
         if scaffold != PATH[-1]:
             entry(page, scaffold).get_by_role("button").click()
     look(page, "scaffolds")

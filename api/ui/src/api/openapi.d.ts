@@ -592,7 +592,7 @@ export interface paths {
          * @description The Bemis-Murcko scaffolds of a series as a tree, with counts and ranges of a property.
          *
          *     The parent of a scaffold is the scaffold that remains after one ring system and its linker are removed. If several
-         *     can be removed, the largest scaffold remains. Roots have one ring system.
+         *     can be removed, the parent has the most rings, then the shortest linkers. Roots have one ring system.
          *
          *     Scaffolds of many molecules take long. Until they are computed, 503 reports the progress. They are cached on the
          *     server's machine.
