@@ -9,6 +9,7 @@ from anyio import from_thread
 
 from graphkin.api.depictor import Depictor
 from graphkin.api.generations.clusterings import Clusterings
+from graphkin.api.generations.described import DescriptorJobs
 from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.matched_pairs import MatchedPairJobs
 from graphkin.api.generations.patterns import PatternMatches
@@ -21,6 +22,7 @@ from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.layout import Layout
 from graphkin.collection.ports import Ports
+from graphkin.collection.sar.descriptors import DescriptorTable
 from graphkin.collection.sar.matched_pairs.applying import CutMolecule
 from graphkin.collection.sar.matched_pairs.index import MatchedPairs
 from graphkin.collection.sar.rgroups import Decomposition
@@ -54,6 +56,7 @@ class PortFactory:
         scaffold_trees: ScaffoldTrees,
         layouts: Layouts,
         matched_pairs: MatchedPairJobs,
+        descriptors: DescriptorJobs,
         depictor: Depictor,
         cutter: MoleculeCutter,
     ) -> None:
@@ -63,6 +66,7 @@ class PortFactory:
         self._scaffold_trees = scaffold_trees
         self._layouts = layouts
         self._matched_pairs = matched_pairs
+        self._descriptors = descriptors
         self._depictor = depictor
         self._cutter = cutter
 
@@ -82,6 +86,7 @@ class PortFactory:
                 self._scaffold_trees,
                 self._layouts,
                 self._matched_pairs,
+                self._descriptors,
                 self._depictor,
                 self._cutter,
                 generation,
@@ -109,6 +114,9 @@ class _StructurePort:
     def read_scaffold(self, smiles: str) -> str:
         return from_thread.run(self._structures.read_scaffold, smiles)
 
+    def describe(self, smiles: str) -> list[float | None]:
+        return from_thread.run(self._structures.describe, smiles)
+
 
 class _SubstructurePort:
     """Matcher of substructure patterns."""
@@ -135,6 +143,7 @@ class _BuilderPort:
         scaffold_trees: ScaffoldTrees,
         layouts: Layouts,
         matched_pairs: MatchedPairJobs,
+        descriptors: DescriptorJobs,
         depictor: Depictor,
         cutter: MoleculeCutter,
         generation: Generation,
@@ -143,6 +152,7 @@ class _BuilderPort:
         self._scaffold_trees = scaffold_trees
         self._layouts = layouts
         self._matched_pairs = matched_pairs
+        self._descriptors = descriptors
         self._depictor = depictor
         self._cutter = cutter
         self._generation = generation
@@ -155,6 +165,9 @@ class _BuilderPort:
 
     def layout(self) -> Layout:
         return from_thread.run(self._layouts.get, self._generation)
+
+    def descriptors(self) -> DescriptorTable:
+        return from_thread.run(self._descriptors.get, self._generation)
 
     def find_mcs(self, smiles: Sequence[str]) -> CommonSubstructure:
         return from_thread.run(self._depictor.find_mcs, smiles)

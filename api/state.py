@@ -12,6 +12,7 @@ from graphkin.api.exports import Exports
 from graphkin.api.generations.cache import GenerationCache
 from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.damage import Scrubber
+from graphkin.api.generations.described import DescriptorJobs
 from graphkin.api.generations.layouts import Layouts
 from graphkin.api.generations.matched_pairs import MatchedPairJobs
 from graphkin.api.generations.patterns import PatternMatches
@@ -73,6 +74,7 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
         closing(ScaffoldTrees()) as scaffold_trees,
         closing(Layouts()) as layouts,
         closing(MatchedPairJobs()) as matched_pairs,
+        closing(DescriptorJobs()) as descriptors,
         closing(new_fork_server()) if shared_fork_server is None else nullcontext(shared_fork_server) as fork_server,
     ):
         store.require_engine(settings.sampler)
@@ -94,6 +96,7 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
                 scaffold_trees,
                 layouts,
                 matched_pairs,
+                descriptors,
                 depictor,
                 MoleculeCutter(comparers),
             )

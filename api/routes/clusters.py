@@ -16,7 +16,6 @@ from graphkin.api.work.classes import SearchRoute
 from graphkin.collection.clusters.partition import Clustering, Clusters, Ranges
 from graphkin.protocol.replies import ClusterReply, ClustersPage, ItemClusterReply
 from graphkin.protocol.requests import ClusteredFields, ClusterQuery, ClustersQuery, ItemClusterQuery
-from graphkin.similarity.columns import numeric_property
 from graphkin.store.records import Int64
 from graphkin.store.sampling.base import require_ids
 
@@ -109,8 +108,7 @@ def _summaries(
     ranges: list[dict[str, Any] | None] = [None] * len(numbers)
     if query.property is not None:
         columns = [
-            each.tolist()
-            for each in partition.ranges(numeric_property(context.generation, query.property), first, last)
+            each.tolist() for each in partition.ranges(context.collection.property_values(query.property), first, last)
         ]
         ranges = [dict(zip(Ranges._fields, map(_or_null, row), strict=True)) for row in zip(*columns, strict=True)]
     rows = zip(

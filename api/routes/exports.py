@@ -49,6 +49,7 @@ async def export(request: Request, c: CollectionName, query: Annotated[ExportQue
         "min_similarity": _threshold(context, query.min_similarity),
     }
     rows = _rows(context.generation, query)
+    await context.run(context.collection.prepare_columns, *(query.columns or ()))
     exports, headers = state_of(request)["exports"], {"Accept-Ranges": "bytes", **_headers(context, options)}
     if "range" in request.headers:
         return context.file(await exports.get(context.generation, **options), headers, rows)
@@ -81,6 +82,7 @@ async def export_selection(
     if body.query_smiles is not None:
         packed_query = pack_query(await context.read(StructureFields(smiles=body.query_smiles)))
     ids = await _ids(context, body)
+    await context.run(context.collection.prepare_columns, *(body.columns or ()))
     context.spend(len(ids))
     return await _stream_export(
         request,
@@ -90,6 +92,7 @@ async def export_selection(
         ids=ids,
         min_similarity=_threshold(context, body.min_similarity),
         compared_with=packed_query,
+        columns=body.columns,
     )
 
 

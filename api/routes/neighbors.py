@@ -36,9 +36,9 @@ async def neighbors(request: Request) -> Response:
     path = validate(ItemPath, request.path_params, "path")
     query = validate(NeighborsQuery, dict(request.query_params.multi_items()), "query")
     context = await open_context(request, path.c, (JSON,))
-    if query.substructure is not None:
+    if query.substructure is not None or query.filters:
         return await context.run(_page, context, path.id, query)
-    if context.generation.is_local and query.limit <= _MAX_INLINE and not query.filters:
+    if context.generation.is_local and query.limit <= _MAX_INLINE:
         return _page(context, path.id, query)
     return await run_in_threadpool(_page, context, path.id, query)
 

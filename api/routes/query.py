@@ -13,11 +13,13 @@ from graphkin.api.http.paths import CollectionName
 from graphkin.api.http.reply import JSON, json_array, similarity_texts
 from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import QueryRoute
+from graphkin.protocol.descriptors import is_computed
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.replies import QueryPage
 from graphkin.protocol.requests import GenerationQuery, QueryBody
 from graphkin.store.base import Generation
-from graphkin.store.columns import visible_columns
+from graphkin.store.columns import column_titles, find_column
+from graphkin.store.records import Int32
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
@@ -37,7 +39,8 @@ async def query(
     """The items of the whole collection that pass all filters, in the requested order, and their number.
 
     Filters are ranges of numbers, values, and parts of texts. Names and texts are compared without regard to case.
-    RDKit matches `substructure` without regard to stereochemistry. `columns` selects the properties of the items. If
+    RDKit matches `substructure` without regard to stereochemistry. `columns` selects the properties of the items; the
+    values of descriptors and activities are in `computed`. If
     the query has a structure or an item to compare with, `similarity` is the similarity to it.
 
     The first request with a substructure computes pattern fingerprints of the molecules and caches them on the
@@ -50,37 +53,51 @@ async def query(
 
 
 def _page(context: RequestContext, body: QueryBody) -> Response:
-    properties = None if body.columns is None else _properties(context.generation, body.columns)
+    properties, computed = _columns(context.generation, body.columns)
     hits = context.collection.query(body)
     begin, total = context.position, len(hits.ids)
     end = min(begin + body.limit, total)
     context.spend(max(0, end - begin))
-    texts = _texts(context, hits.ids[begin:end].tolist(), properties)
+    ids = hits.ids[begin:end]
+    texts = _texts(context, ids.tolist(), properties)
     none = [b"null"] * len(texts)
     similarity = none if hits.similarity is None else similarity_texts(hits.similarity[begin:end])
-    pairs = zip((text[:-1] for text in texts), similarity, strict=True)
+    rows = zip((text[:-1] for text in texts), similarity, _computed(context, ids, computed), strict=True)
     return context.json(
         {"total": total, "next_cursor": context.cursor_at(end) if end < total else None},
-        items=json_array(b'%b,"similarity":%b}' % pair for pair in pairs),
+        items=json_array(b'%b,"similarity":%b,"computed":%b}' % row for row in rows),
     )
 
 
-def _properties(generation: Generation, columns: list[str]) -> set[str]:
-    """Return the names of properties from their column names in exports.
+def _computed(context: RequestContext, ids: Int32, columns: list[str]) -> list[bytes]:
+    """Return the values of computed columns of some items, each as a JSON object."""
+    if not columns:
+        return [b"{}"] * len(ids)
+    return [to_json(row) for row in context.collection.items_of(ids, columns).to_pylist()]
+
+
+def _columns(generation: Generation, columns: list[str] | None) -> tuple[set[str] | None, list[str]]:
+    """Return the names of properties, None for all, and the computed columns, from column names in exports.
 
     Raises:
-        InvalidInput: There is no such property.
+        InvalidInput: There is no such column.
     """
-    names = {title: column.name for title, column in visible_columns(generation.manifest).items()}
-    for column in columns:
-        if column not in names:
+    names, computed = set[str](), list[str]()
+    for title in columns or ():
+        column = find_column(generation.manifest, title)
+        if column is None:
+            titles = column_titles(generation.manifest)
             raise InvalidInput(
                 "the items have no such property",
-                given=column,
-                expected=f"one of {', '.join(names)}" if names else "no column: the items have no properties",
+                given=title,
+                expected=f"one of {', '.join(titles)}" if titles else "no column: the items have no properties",
                 hint="GET /v1/collections/NAME lists the properties in its manifest",
             )
-    return {names[column] for column in columns}
+        if is_computed(title):
+            computed.append(title)
+        else:
+            names.add(column.name)
+    return None if columns is None else names, [*dict.fromkeys(computed)]
 
 
 def _texts(context: RequestContext, ids: list[int], properties: set[str] | None) -> list[bytes]:

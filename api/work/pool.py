@@ -19,6 +19,7 @@ TASKS = {
     "decompose": "graphkin.collection.sar.rgroups",
     "cut_molecule": "graphkin.collection.sar.matched_pairs.applying",
     "join_parts": "graphkin.collection.sar.matched_pairs.applying",
+    "describe_molecule": "graphkin.collection.sar.descriptors",
     "export": "graphkin.api.work.exporting",
     "export_rgroups": "graphkin.api.work.exporting",
     "read_pattern": "graphkin.api.work.matching",

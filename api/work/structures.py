@@ -79,6 +79,20 @@ class StructureReader:
                 scaffold: str = await reader.run("read_scaffold", PATIENCE, cpu_seconds=self._seconds, smiles=smiles)
         return scaffold
 
+    async def describe(self, smiles: str) -> list[float | None]:
+        """Return the descriptors of a standardized molecule, as `describe_molecule` does.
+
+        Raises:
+            InvalidInput: The molecule needs too much time or memory.
+            StoreBusy: Other requests keep the processors too busy.
+        """
+        with self._translate_errors({"smiles": smiles}):
+            async with self._readers.worker() as reader:
+                values: list[float | None] = await reader.run(
+                    "describe_molecule", PATIENCE, cpu_seconds=self._seconds, smiles=smiles
+                )
+        return values
+
     async def _read_batch(self, generation: Generation, structures: list[StructureText]) -> list[Query | Unreadable]:
         """Return the results of the structures up to the first one that ended the worker process, or of all."""
         manifest, results = generation.manifest, list[Query | Unreadable]()

@@ -20,6 +20,7 @@ _COMMANDS = {
     "neighbors": ("Query", "read"),
     "query": ("Query", "query"),
     "positives": ("Query", "read"),
+    "descriptors": ("Query", "descriptors"),
     "cluster": ("Analyze", "cluster"),
     "lineage": ("Analyze", "lineage"),
     "mcs": ("Analyze", "mcs"),

@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Sequence
 
+from graphkin.protocol.descriptors import DESCRIPTORS, MOLAR_DIGITS, ActivityName
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.manifest import Manifest
@@ -71,6 +72,8 @@ def parse_filter(manifest: Manifest, condition: str) -> Filter:
         InvalidInput: If the text is not a condition.
     """
     kinds = {title: column.kind for title, column in visible_columns(manifest).items()}
+    activities = (ActivityName(unit, title).text for title in kinds for unit in MOLAR_DIGITS)
+    kinds |= dict.fromkeys([*DESCRIPTORS, *activities], "number")
     prefixes = [name for name in (*kinds, "names") if condition.startswith(name)]
     properties = [name for name in prefixes if _SIGN_AND_VALUE.match(condition.removeprefix(name))]
     property = max(properties, key=len) if properties else _SIGN.split(condition, maxsplit=1)[0].strip()

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from graphkin.collection.properties import numeric_property
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import CliffRanking
 from graphkin.protocol.values import CLIFF_SIMILARITY, By
-from graphkin.similarity.columns import numeric_property
 from graphkin.store.base import Generation, require_stored_threshold
-from graphkin.store.columns import visible_columns
+from graphkin.store.columns import find_column, visible_columns
 from graphkin.store.records import Edges, Float32, Float64, Int32, Int64
 
 _IDENTICAL = np.float32(1)
@@ -148,7 +148,9 @@ def _sali(similarity: Float32, difference: Float64) -> Float64:
     return sali
 
 
-def cliffs_table(pairs: Cliffs, manifest: Manifest, property: str, items_of: Callable[[Int32], pa.Table]) -> pa.Table:
+def cliffs_table(
+    pairs: Cliffs, manifest: Manifest, property: str, items_of: Callable[[Int32, list[str]], pa.Table]
+) -> pa.Table:
     """Return a table with one row per pair.
 
     Its columns are a, b, similarity, difference and sali. Then follow the structure, the names, the property and, if
@@ -159,14 +161,14 @@ def cliffs_table(pairs: Cliffs, manifest: Manifest, property: str, items_of: Cal
         pairs: The pairs.
         manifest: The manifest of the generation.
         property: The ranked property.
-        items_of: A function that reads items by their ids.
+        items_of: A function that reads columns of items by their ids.
     """
     table = {name: pa.array(getattr(pairs, name)) for name in ("a", "b", "similarity", "difference", "sali")}
     return pa.table({**table, **pair_columns(pairs.a, pairs.b, manifest, property, items_of)})
 
 
 def pair_columns(
-    a: Int32, b: Int32, manifest: Manifest, property: str, items_of: Callable[[Int32], pa.Table]
+    a: Int32, b: Int32, manifest: Manifest, property: str, items_of: Callable[[Int32, list[str]], pa.Table]
 ) -> dict[str, pa.ChunkedArray]:
     """Return the structure, the names, the property and, if there is one, its qualifier of both items of pairs.
 
@@ -175,16 +177,19 @@ def pair_columns(
         b: (n,) ids of the second items. The names of their columns end with _b.
         manifest: The manifest of the generation.
         property: A numeric property.
-        items_of: A function that reads items by their ids.
+        items_of: A function that reads columns of items by their ids.
     """
-    columns = visible_columns(manifest)
+    column = find_column(manifest, property)
     qualifiers = [
-        title for title, each in columns.items() if each.is_qualifier and each.stored == columns[property].stored
+        title
+        for title, each in visible_columns(manifest).items()
+        if each.is_qualifier and column is not None and each.stored == column.stored
     ]
+    titles = [manifest.structure, "names", property, *qualifiers]
     table: dict[str, pa.ChunkedArray] = {}
     distinct, position = np.unique(np.concatenate([a, b]), return_inverse=True)
-    items = items_of(distinct)
+    items = items_of(distinct, titles)
     for end, rows in zip("ab", np.split(position, 2), strict=True):
         own = items.take(pa.array(rows))
-        table |= {f"{name}_{end}": own[name] for name in (manifest.structure, "names", property, *qualifiers)}
+        table |= {f"{name}_{end}": own[name] for name in titles}
     return table

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import cast
 
+from graphkin.collection.sar.descriptors import descriptor_values
 from graphkin.export import (
     EdgeFormat,
     FingerprintFormat,
@@ -50,7 +51,8 @@ def export(
     """
     match content:
         case "items":
-            return export_items(source, cast(ItemFormat, format), ids, comparison, columns, start, stop)
+            selection = ids, comparison, columns, start, stop
+            return export_items(source, cast(ItemFormat, format), *selection, descriptor_values(source))
         case "edges":
             require_stored_threshold(source, min_similarity)
             return export_edges(source, cast(EdgeFormat, format), min_similarity, ids, comparison, start, stop)

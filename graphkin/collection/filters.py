@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graphkin.collection.sar.descriptors import descriptor_values
 from graphkin.protocol.errors import InvalidInput, suggest
 from graphkin.protocol.filters import Filter
 from graphkin.store.base import Generation
-from graphkin.store.columns import visible_columns
+from graphkin.store.columns import VisibleColumn, column_titles, find_column
+from graphkin.store.computed import read_columns
 from graphkin.store.records import Int32, Mask
 
 _NAMES = "names"
@@ -28,21 +30,17 @@ _COMPARISONS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
 
 
 class _Condition(NamedTuple):
-    """A comparison with the values of one stored column.
+    """A comparison with the values of one column.
 
     Attributes:
-        column: The stored column.
-        kind: The type of the values: number, text or names.
+        column: The column, None for the names of the items.
         name: The comparison, a key of `_COMPARISONS`.
         value: The right side of the comparison. Texts are in lower case.
-        read: A function that converts stored values to values that can be compared.
     """
 
-    column: str
-    kind: str
+    column: VisibleColumn | None
     name: str
     value: pa.Scalar | pa.Array
-    read: Callable[[pa.Array], pa.Array] = lambda column: column
 
 
 def filter_mask(
@@ -65,37 +63,40 @@ def filter_mask(
     """
     conditions = [each for filter in filters for each in _conditions(generation, filter)]
     if name_prefix is not None:
-        conditions.append(_Condition(_NAMES, _NAMES, "starts_with", _lower(name_prefix)))
+        conditions.append(_Condition(None, "starts_with", _lower(name_prefix)))
     mask = np.ones(generation.size if ids is None else len(ids), np.bool_)
+    if not conditions:
+        return mask
+    columns = [*dict.fromkeys(each.column for each in conditions)]
+    properties = [each for each in columns if each is not None]
+    names = [_NAMES] if None in columns else []
     begin = 0
-    for batch in generation.scan(ids, [*dict.fromkeys(each.column for each in conditions)]) if conditions else ():
-        rows = slice(begin, begin + batch.num_rows)
+    for name_lists, values in read_columns(generation, names, properties, descriptor_values(generation), ids):
+        batch = dict(zip([*names, *properties], [*name_lists, *values], strict=True))
+        rows = slice(begin, begin + len(batch[conditions[0].column or _NAMES]))
         for condition in conditions:
-            mask[rows] &= _evaluate(condition, batch[condition.column])
+            mask[rows] &= _evaluate(condition, batch[condition.column or _NAMES])
         begin = rows.stop
     return mask
 
 
 def _conditions(generation: Generation, filter: Filter) -> Iterator[_Condition]:
     """Iterate over the conditions of a filter, after a check that they apply to the property."""
-    columns = visible_columns(generation.manifest)
-    if filter.property != _NAMES and filter.property not in columns:
-        expected = f"one of {', '.join([_NAMES, *columns])}"
-        raise InvalidInput(
-            "items have no property of this name",
-            given=filter.property,
-            expected=expected,
-            hint=suggest(filter.property, [_NAMES, *columns], "use one of the accepted names; case matters"),
-        )
-    column = columns.get(filter.property)
+    column = None
+    if filter.property != _NAMES:
+        column = find_column(generation.manifest, filter.property)
+        if column is None:
+            accepted = [_NAMES, *column_titles(generation.manifest)]
+            raise InvalidInput(
+                "items have no property of this name",
+                given=filter.property,
+                expected=f"one of {', '.join(accepted)}",
+                hint=suggest(filter.property, accepted, "use one of the accepted names; case matters"),
+            )
     kind = _NAMES if column is None else column.kind
     for name, value in filter.conditions().items():
         _require_applicable(filter.property, kind, name, value)
-        right_side = _right_side(kind, value)
-        if column is None:
-            yield _Condition(_NAMES, kind, name, right_side)
-        else:
-            yield _Condition(column.stored, kind, name, right_side, column.values)
+        yield _Condition(column, name, _right_side(kind, value))
 
 
 def _require_applicable(column: str, kind: str, name: str, value: Any) -> None:
@@ -128,12 +129,11 @@ def _lower(text: str) -> pa.Scalar:
 def _evaluate(condition: _Condition, column: pa.Array) -> Mask:
     """Return whether each row of a stored column meets a condition. For names, one name of the row must meet it."""
     compare = partial(_compare, condition)
-    if condition.kind == "number":
-        return compare(condition.read(column))
-    if condition.kind == "text":
-        return compare(pc.utf8_lower(condition.read(column)))
-    owners = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(column)))
-    return np.bincount(owners[compare(pc.utf8_lower(pc.list_flatten(column)))], minlength=len(column)) > 0
+    if condition.column is None:
+        owners = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(column)))
+        return np.bincount(owners[compare(pc.utf8_lower(pc.list_flatten(column)))], minlength=len(column)) > 0
+    values = condition.column.values(column)
+    return compare(values if condition.column.kind == "number" else pc.utf8_lower(values))
 
 
 def _compare(condition: _Condition, values: pa.Array) -> Mask:

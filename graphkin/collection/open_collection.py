@@ -21,6 +21,8 @@ from graphkin.collection.hops import Hop, similarity_by_hop
 from graphkin.collection.layout import Map
 from graphkin.collection.picking import DiverseSubset, Picker
 from graphkin.collection.ports import Ports, local_ports
+from graphkin.collection.properties import numeric_property
+from graphkin.collection.sar.descriptors import DescriptorTable, descriptor_values, require_descriptors
 from graphkin.collection.sar.matched_pairs.applying import Applicable, applicable
 from graphkin.collection.sar.matched_pairs.index import require_molecules
 from graphkin.collection.sar.matched_pairs.ranking import Summary, Transformations
@@ -40,6 +42,7 @@ from graphkin.collection.structures import add_name_hint, require_one_identifier
 from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.export import read_edges, read_items
 from graphkin.export.table import Comparison
+from graphkin.protocol.descriptors import DESCRIPTORS
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.matched_pairs import AppliedFields, MatchedPairsFields
@@ -63,14 +66,13 @@ from graphkin.protocol.requests import (
 )
 from graphkin.protocol.rgroups import RGroupsBody
 from graphkin.protocol.scaffold_tree import ScaffoldTreeFields
-from graphkin.similarity.columns import numeric_property
 from graphkin.similarity.devices import Device
 from graphkin.similarity.hits import Hits, Matches
 from graphkin.similarity.kind import Query, Search
 from graphkin.similarity.kinds import kind_of
 from graphkin.store.base import Generation, Neighbors, Path, Subgraph, as_float32, id_range, require_stored_threshold
 from graphkin.store.components import Components
-from graphkin.store.records import Edges, Int32, Int64
+from graphkin.store.records import Edges, Float64, Int32, Int64
 from graphkin.store.sampling.base import Positive, PositiveSets, Sampler, require_ids
 from graphkin.store.sampling.rows import negatives_rows
 
@@ -186,11 +188,28 @@ class OpenCollection:
 
     def items(self, columns: Sequence[str] | None = None, start: int = 0, stop: int | None = None) -> pa.Table:
         """Return columns, by default all, of the items `start` to `stop` - 1, in the form of an export."""
-        return read_items(self.generation, columns=columns, start=start, stop=stop)
+        self.prepare_columns(*(columns or ()))
+        descriptor = descriptor_values(self.generation)
+        return read_items(self.generation, columns=columns, start=start, stop=stop, descriptor=descriptor)
 
-    def items_of(self, ids: Int32 | Int64) -> pa.Table:
-        """Return all columns of some items, in the order of `ids` and in the form of an export."""
-        return read_items(self.generation, require_ids(ids, self.generation.size))
+    def prepare_columns(self, *columns: str) -> None:
+        """Compute the descriptors unless they are cached, if one of these columns is a descriptor.
+
+        Without this call, the first read of a descriptor computes it in the thread that reads.
+        """
+        if self.generation.manifest.structure == "smiles" and not DESCRIPTORS.keys().isdisjoint(columns):
+            self.descriptors()
+
+    def items_of(self, ids: Int32 | Int64, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return columns, by default all, of some items, in the order of `ids` and in the form of an export."""
+        self.prepare_columns(*(columns or ()))
+        selection = require_ids(ids, self.generation.size)
+        return read_items(self.generation, selection, columns, descriptor=descriptor_values(self.generation))
+
+    def property_values(self, property: str) -> Float64:
+        """Return a numeric column of every item. Arguments, results and errors are those of `numeric_property`."""
+        self.prepare_columns(property)
+        return numeric_property(self.generation, property)
 
     def rejections(self, start: int = 0) -> Iterator[pa.RecordBatch]:
         """Iterate over the rejected records in input order, without the first `start` of them."""
@@ -209,6 +228,7 @@ class OpenCollection:
     ) -> Neighbors:
         """Return the stored neighbors of an item that meet all conditions, most similar first."""
         require_stored_threshold(self.generation, min_similarity)
+        self.prepare_columns(*(each.property for each in filters))
         matches = self._matches(substructure, lambda: self.generation.neighbors(id, min_similarity).ids)
         return self._selector.neighbors(id, min_similarity, offset, limit, filters, matches)
 
@@ -221,6 +241,7 @@ class OpenCollection:
             query: The query structure, if the caller has read it before.
         """
         query, filters = query or self.read(request), request.filters or ()
+        self.prepare_columns(*(each.property for each in filters))
         matches = self._matches(request.substructure, lambda: self._selector.select(filters).ids)
         index = self.index_for(request.measure)
         hits = self._selector.hits(index, query, request.min_similarity, limit, filters, matches)
@@ -259,6 +280,7 @@ class OpenCollection:
     def query(self, request: QueryFields) -> Selection:
         """Return the items that match a query, in the order of the request."""
         source, filters = self._source(request), request.filters or ()
+        self.prepare_columns(*(each.property for each in filters), *([request.sort.by] if request.sort else ()))
         select = partial(self._selector.select, filters, request.name, source)
         return select(request.sort, self._matches(request.substructure, lambda: select().ids))
 
@@ -308,6 +330,7 @@ class OpenCollection:
 
         def rank() -> Cliffs:
             ids = None if among is None else self.query(among).ids
+            self.prepare_columns(request.property)
             if not complete:
                 return rank_cliffs(self.generation, request, limit, ids)
             with self._ports.stage("join", self.generation.size, "items") as advance:
@@ -351,7 +374,7 @@ class OpenCollection:
 
     def map(self, request: MapQuery) -> Map:
         """Return the map of the collection, with the requested property and clusters. The layout is cached on disk."""
-        values = None if request.property is None else numeric_property(self.generation, request.property)
+        values = None if request.property is None else self.property_values(request.property)
         clustering = request.clustering()
         label = None if clustering is None else self.clusters(clustering).clusters.label
         return Map(self._ports.builder.layout(), values, label)
@@ -366,7 +389,7 @@ class OpenCollection:
             InvalidInput: There are no or too many molecules, they have no common core, the core cannot be read, or
                 there is no such numeric property.
         """
-        values = None if request.property is None else numeric_property(self.generation, request.property)
+        values = None if request.property is None else self.property_values(request.property)
         ids = self.query(request).ids
         require_series(self.generation, ids)
         core = request.core or request.scaffold or None  # Molecules without rings have an empty scaffold.
@@ -382,7 +405,7 @@ class OpenCollection:
             Conflict: The items are not molecules.
             NotFound: No molecule of the collection is in the branch of `parent`.
         """
-        values = None if request.property is None else numeric_property(self.generation, request.property)
+        values = None if request.property is None else self.property_values(request.property)
         tree = self._ports.builder.scaffolds()
         parent = None if request.parent is None else self._find_scaffold(tree, request.parent)
         if request.parent is not None and parent is None:
@@ -423,11 +446,28 @@ class OpenCollection:
 
     def _summary(self, property: str, min_count: int) -> Summary:
         require_molecules(self.generation)
-        values = numeric_property(self.generation, property)
+        values = self.property_values(property)
         transformations = self._singleton("pairs", lambda: Transformations(self._ports.builder.matched_pairs()))
         return self._cached(
             self._summaries, (property, min_count), lambda: transformations.summarize(values, min_count)
         )
+
+    def descriptors(self) -> DescriptorTable:
+        """Return the descriptors of all molecules. They are cached on disk."""
+        return self._ports.builder.descriptors()
+
+    def structure_descriptors(self, request: StructureFields) -> tuple[Query, int | None, dict[str, float | None]]:
+        """Return a standardized structure, the id of the item with this structure or None, and its descriptors."""
+        require_descriptors(self.generation.manifest)
+        query, id = self.structure(request)
+        if query.smiles is None:
+            raise InvalidInput(
+                "a fingerprint has no molecular descriptors",
+                given="fingerprint",
+                expected="a molecule",
+                hint="send a SMILES, an InChI or a molblock",
+            )
+        return query, id, dict(zip(DESCRIPTORS, self._ports.reader.describe(query.smiles), strict=True))
 
     # The similarity graph
 

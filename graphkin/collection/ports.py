@@ -14,6 +14,7 @@ from graphkin.collection.clusters.cached import cached_clusters
 from graphkin.collection.clusters.mcs import CommonSubstructure, find_mcs
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.layout import Layout, cached_layout
+from graphkin.collection.sar.descriptors import DescriptorTable, describe_molecule, descriptor_table
 from graphkin.collection.sar.matched_pairs.applying import CutMolecule, cut_molecule, join_parts
 from graphkin.collection.sar.matched_pairs.index import MatchedPairs, cached_matched_pairs
 from graphkin.collection.sar.rgroups import Decomposition, decompose
@@ -43,6 +44,9 @@ class StructureReader(Protocol):
     def read_scaffold(self, smiles: str) -> str:
         """Return the canonical SMILES of a scaffold. Raises the same errors as `sar.scaffolds.read_scaffold`."""
 
+    def describe(self, smiles: str) -> list[float | None]:
+        """Return the descriptors of a standardized molecule. The result is that of `describe_molecule`."""
+
 
 class SubstructureMatcher(Protocol):
     """A matcher that finds the items of one generation that contain a substructure."""
@@ -65,6 +69,9 @@ class Builder(Protocol):
 
     def layout(self) -> Layout:
         """Return the layout of the map of the collection."""
+
+    def descriptors(self) -> DescriptorTable:
+        """Return the descriptors of all molecules. Raises the same errors as `descriptor_table`."""
 
     def find_mcs(self, smiles: Sequence[str]) -> CommonSubstructure:
         """Return the maximum common substructure of molecules."""
@@ -141,6 +148,9 @@ class _Reader:
     def read_scaffold(self, smiles: str) -> str:
         return read_scaffold(smiles)
 
+    def describe(self, smiles: str) -> list[float | None]:
+        return describe_molecule(smiles)
+
 
 class _Matcher:
     def __init__(self, generation: Generation, selector: Selector, threads: int, stage: Stage) -> None:
@@ -177,6 +187,10 @@ class _Builder:
     def layout(self) -> Layout:
         with self._stage("map", self._generation.size, "items") as advance:
             return cached_layout(self._generation, advance)
+
+    def descriptors(self) -> DescriptorTable:
+        with self._stage("descriptors", self._generation.size, "items") as advance:
+            return descriptor_table(self._generation, self._threads, advance)
 
     def find_mcs(self, smiles: Sequence[str]) -> CommonSubstructure:
         return find_mcs(smiles)

@@ -17,6 +17,7 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from graphkin.collection.filters import filter_mask
+from graphkin.collection.sar.descriptors import descriptor_values
 from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.protocol.errors import InvalidInput, suggest
 from graphkin.protocol.filters import Filter, Sort
@@ -24,7 +25,8 @@ from graphkin.protocol.measure import Measure
 from graphkin.similarity.hits import Hits
 from graphkin.similarity.kind import Pattern, Query, Search
 from graphkin.store.base import Generation, Neighbors
-from graphkin.store.columns import VisibleColumn, visible_columns
+from graphkin.store.columns import VisibleColumn, column_titles, find_column
+from graphkin.store.computed import read_columns
 from graphkin.store.records import Float32, Int32, Mask
 from graphkin.store.sampling.base import require_ids
 
@@ -271,10 +273,10 @@ class Selector:
     def _sort_values(self, ids: Int32, by: str, *, has_similarity: bool) -> NDArray[np.float64]:
         """Return numbers with the same order as the values of a column, (n,), NaN for items without a value."""
         manifest = self._generation.manifest
-        properties = visible_columns(manifest)
         inchikey = ["inchikey"] if manifest.recipe.get("inchikey") else []
-        columns = ["id", manifest.structure, "names", *inchikey, DEGREE, *properties]
-        if by not in columns:
+        fixed, property = ["id", manifest.structure, "names", *inchikey], find_column(manifest, by)
+        if by not in (*fixed, DEGREE) and property is None:
+            columns = [*fixed, DEGREE, *column_titles(manifest)]
             expected = f"one of {', '.join([*columns, *([SIMILARITY] if has_similarity else [])])}"
             raise InvalidInput(
                 "items have no column of this name to sort by",
@@ -284,9 +286,9 @@ class Selector:
             )
         if by == "id":
             return ids.astype(np.float64)
-        if by == DEGREE and DEGREE not in properties:
+        if by == DEGREE and property is None:
             return self._generation.graph().degrees()[ids].astype(np.float64)
-        column = self._column(ids, by, properties.get(by))
+        column = self._column(ids, by, property)
         if pa.types.is_floating(column.type):
             return pc.fill_null(column, float("nan")).to_numpy()
         exact = by in (manifest.structure, "inchikey")  # upper and lower case differ in meaning
@@ -296,11 +298,13 @@ class Selector:
     def _column(self, ids: Int32, name: str, property: VisibleColumn | None) -> pa.ChunkedArray:
         """Return the values of a property or column for ascending ids. The value of `names` is the first name."""
         parts, begin = [], 0
-        stored, read = (name, _single) if property is None else (property.stored, property.values)
-        for batch in self._generation.columns([stored]):
-            first, last = np.searchsorted(ids, [begin, begin + batch.num_rows])
-            parts.append(read(batch[stored].take(pa.array(ids[first:last] - begin))))
-            begin += batch.num_rows
+        names, properties = ([name], []) if property is None else ([], [property])
+        read = _single if property is None else property.values
+        for columns, values in read_columns(self._generation, names, properties, descriptor_values(self._generation)):
+            (column,) = (*columns, *values)
+            first, last = np.searchsorted(ids, [begin, begin + len(column)])
+            parts.append(read(column.take(pa.array(ids[first:last] - begin))))
+            begin += len(column)
         return pa.chunked_array(parts) if parts else pa.chunked_array([], pa.float64())
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from graphkin.export.table import Comparison, ItemTable
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.store.base import Generation, as_float32, id_range
+from graphkin.store.computed import DescriptorValues
 from graphkin.store.records import EDGE_SCHEMA, LINK_SCHEMA, Edges, FingerprintType, Int32
 
 ItemFormat = Literal["csv", "parquet", "sdf", "arrow"]
@@ -71,6 +72,7 @@ def export_items(
     columns: Sequence[str] | None = None,
     start: int = 0,
     stop: int | None = None,
+    descriptor: DescriptorValues | None = None,
 ) -> Iterator[bytes]:
     """Export items as a table or an SD file.
 
@@ -82,6 +84,7 @@ def export_items(
     4. inchikey, if the recipe computes it
     5. similarity, if there is a comparison
     6. the properties, ordered by name. A property with the name of an earlier column gets the prefix `property.`.
+    7. the computed columns that `columns` names: descriptors and activities
 
     Lines of CSV end with a line feed. Formulas in CSV get a leading apostrophe, so that spreadsheets do not run them;
     structures remain unchanged.
@@ -94,6 +97,7 @@ def export_items(
         columns: Export only these columns, in the order above. SD files always hold the molecules and their titles.
         start: First id to export.
         stop: Id to stop before; default: the number of items.
+        descriptor: Returns the values of a molecular descriptor. Without it, no descriptor can be exported.
 
     Raises:
         InvalidInput: The format is not supported, a column does not exist, or the range exceeds the ids.
@@ -101,7 +105,7 @@ def export_items(
         Conflict: The format is SD and the items are not molecules.
     """
     media_type("items", format)
-    table = _item_table(generation, ids, comparison, columns, start, stop)
+    table = _item_table(generation, ids, comparison, columns, start, stop, descriptor)
     if format == "sdf":
         from graphkin.export import sdf
 
@@ -127,11 +131,12 @@ def read_items(
     columns: Sequence[str] | None = None,
     start: int = 0,
     stop: int | None = None,
+    descriptor: DescriptorValues | None = None,
 ) -> pa.Table:
     """Return items as one Arrow table, with the columns of `export_items`. Arguments and errors are the same."""
     from graphkin.export import items
 
-    table = _item_table(generation, ids, None, columns, start, stop)
+    table = _item_table(generation, ids, None, columns, start, stop, descriptor)
     return pa.Table.from_batches(items.batches(table), items.schema(table))
 
 
@@ -142,10 +147,11 @@ def _item_table(
     columns: Sequence[str] | None,
     start: int,
     stop: int | None,
+    descriptor: DescriptorValues | None,
 ) -> ItemTable:
     _require_ids(generation, ids)
     id_span = id_range(generation, start, stop)
-    return ItemTable(generation, ids, comparison, columns, id_span.start, id_span.stop)
+    return ItemTable(generation, ids, comparison, columns, id_span.start, id_span.stop, descriptor)
 
 
 def export_edges(

@@ -7,9 +7,11 @@ from typing import Any, Literal, NamedTuple, Self
 
 import pyarrow as pa
 
+from graphkin.protocol.descriptors import is_computed
 from graphkin.protocol.errors import InvalidInput, suggest
 from graphkin.store.base import Generation
-from graphkin.store.columns import VisibleColumn, unique_titles, visible_columns
+from graphkin.store.columns import VisibleColumn, computed_titles, find_column, unique_titles, visible_columns
+from graphkin.store.computed import DescriptorValues, read_columns
 from graphkin.store.records import Float32, Int32, to_decimal_floats
 
 _RESERVED = ("id", "smiles", "structure", "names", "inchikey")
@@ -58,6 +60,7 @@ class ItemTable:
         columns: Titles of the exported columns; default: all.
         start: First id; ignored if `ids` is set.
         stop: Id to stop before; ignored if `ids` is set; default: the number of items.
+        descriptor: Returns the values of a molecular descriptor. Without it, no descriptor can be exported.
 
     Raises:
         InvalidInput: A title in `columns` does not exist. The error lists the titles.
@@ -69,10 +72,13 @@ class ItemTable:
     columns: Sequence[str] | None = None
     start: int = 0
     stop: int | None = None
+    descriptor: DescriptorValues | None = None
 
     def __post_init__(self) -> None:
-        offered = [*self._all_titles, *(column.title for column in self._all_properties)]
-        if unknown := [title for title in self.columns or () if title not in offered]:
+        offered = [*self._all_titles, *(column.title for column in self._source_columns)]
+        exported = {*offered, *(column.title for column in self._computed_columns)}
+        offered += computed_titles(self.generation.manifest)
+        if unknown := [title for title in self.columns or () if title not in exported]:
             raise InvalidInput(
                 "items have no column of this name",
                 given=unknown[0],
@@ -91,8 +97,9 @@ class ItemTable:
 
     @property
     def properties(self) -> list[Column]:
-        """The exported properties, ordered by name, with unique titles."""
-        return [column for column in self._all_properties if self._includes(column.title)]
+        """The exported properties, ordered by name, with unique titles. Computed columns follow, in requested order."""
+        source = [column for column in self._source_columns if self._includes(column.title)]
+        return [*source, *self._computed_columns]
 
     def _includes(self, title: str) -> bool:
         return self.columns is None or title in self.columns
@@ -107,28 +114,34 @@ class ItemTable:
         return ["id", manifest.structure, "names", *(["inchikey"] if manifest.recipe.get("inchikey") else [])]
 
     @property
-    def _all_properties(self) -> list[Column]:
+    def _source_columns(self) -> list[Column]:
         columns = visible_columns(self.generation.manifest)
         titles = unique_titles(columns, {*_RESERVED, *self._all_titles})
         return [Column(titles[title], column) for title, column in columns.items()]
+
+    @property
+    def _computed_columns(self) -> list[Column]:
+        """The requested descriptors and activities. They are exported only if `columns` names them."""
+        titles = dict.fromkeys(filter(is_computed, self.columns or ()))
+        columns = ((title, find_column(self.generation.manifest, title)) for title in titles)
+        return [
+            Column(title, column)
+            for title, column in columns
+            if column is not None and (self.descriptor is not None or not column.is_descriptor)
+        ]
 
     def batches(self) -> Iterator[tuple[list[pa.Array], list[pa.Array]]]:
         """Yield batches of items.
 
         A batch is two lists: the columns of `titles`, and the stored columns of `properties`.
         """
-        stored, properties = [*filter(self._includes, self._stored_titles)], self.properties
-        for batch in self._read([*stored, *(column.source.stored for column in properties)]):
-            columns = [batch[title] for title in stored]
+        stored, sources = [*filter(self._includes, self._stored_titles)], [column.source for column in self.properties]
+        selection = self.ids, self.start, self.stop
+        batches = read_columns(self.generation, ["id", *stored], sources, self.descriptor, *selection)
+        for (ids, *columns), properties in batches:
             if "similarity" in self.titles and self.comparison is not None:
-                columns.append(pa.array(self.comparison.similarity(batch["id"].to_numpy())))
-            yield columns, [batch[column.source.stored] for column in properties]
-
-    def _read(self, names: list[str]) -> Iterator[pa.RecordBatch]:
-        columns = [*dict.fromkeys(["id", *names])]
-        if self.ids is not None:
-            return self.generation.scan(self.ids, columns)
-        return self.generation.columns(columns, self.start, self.stop)
+                columns.append(pa.array(self.comparison.similarity(ids.to_numpy())))
+            yield columns, properties
 
     def rows(self) -> Iterator[list[list[Any]]]:
         """Yield batches of rows.

@@ -187,8 +187,12 @@ class CollectionBase(Closeable):
         """Return items `start` to `stop` - 1. The columns, by default all, keep their stored order."""
 
     @abstractmethod
-    def _rows(self, ids: Int32 | Int64) -> pa.Table:
-        """Return the items `ids`, in this order, with all columns."""
+    def _rows(self, ids: Int32 | Int64, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the items `ids`, in this order. The columns, by default all, keep their stored order."""
+
+    @abstractmethod
+    def _structure_descriptors(self, smiles: str) -> dict[str, float | None]:
+        """Return the descriptors of a molecule by name."""
 
     @abstractmethod
     def _info(self) -> CollectionInfo:

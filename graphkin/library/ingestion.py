@@ -37,6 +37,7 @@ def ingest(
     max_rejected: float = 0.1,
     workers: int | None = None,
     device: Literal["cpu", "cuda"] = "cpu",
+    descriptors: bool = False,
     **recipe: Any,
 ) -> "Collection":
     """Build the similarity graph of molecules or other items, and publish it as a generation of a collection.
@@ -85,6 +86,7 @@ def ingest(
         workers: Number of worker processes and of threads. The default is the number of cores.
         device: Where pairs are compared: "cpu", or "cuda" for an NVIDIA GPU, which needs the extra `gpu` and compares
             molecules and fingerprints only. The result does not depend on it.
+        descriptors: Whether to compute the molecular descriptors of molecules now, instead of when they are first used.
         **recipe: Options of the recipe, with the names that they have in `graphkin ingest KIND`, such as
             fingerprint="rdkit", bits=1024, top_k=20, standardise=("largest_fragment",) or candidates="window".
             The reference of the command lists them.
@@ -135,6 +137,13 @@ def ingest(
         "a folder, or the address neo4j://HOST",
         hint='pass store="FOLDER", or leave store out for a temporary folder',
     )
+    require(
+        not descriptors or kind == "molecules",
+        "descriptors",
+        f"descriptors of {kind}",
+        'descriptors with kind="molecules"',
+        hint="leave descriptors out",
+    )
     folder: TemporaryDirectory[str] | None = None
     if store is None:
         folder = TemporaryDirectory(prefix="graphkin-")
@@ -144,6 +153,8 @@ def ingest(
         with open_store(location, create=True) as target:
             manifest = pipeline.ingest(target, collection, inputs, resolved_recipe, options, library_progress())
         opened = StoredCollections(location, folder).collection(collection, manifest.generation)
+        if descriptors:
+            opened.compute_descriptors()
     except BaseException:  # also a keyboard interrupt
         if folder is not None:
             folder.cleanup()

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from graphkin.collection.batches import add_item_columns, join_items
+from graphkin.collection.sar.descriptors import require_descriptors
 from graphkin.library.base import CollectionBase, jsonable, require_limit
 from graphkin.library.data import query_structure
 from graphkin.library.table import Table
+from graphkin.protocol.descriptors import DESCRIPTORS
 from graphkin.protocol.errors import require
 from graphkin.protocol.requests import QueryBody, SearchBatchBody, SearchBody, structure_list
 from graphkin.protocol.validation import translate_validation_errors
@@ -292,8 +294,79 @@ class Queries(CollectionBase):
         """
         columns = [columns] if isinstance(columns, str) else columns
         selection = None if columns is None else [*dict.fromkeys(["id", *columns])]
-        items = self._range(selection, start, stop) if ids is None else self._rows(np.asarray(ids, np.int64))
+        items = self._range(selection, start, stop) if ids is None else self._rows(np.asarray(ids, np.int64), selection)
         return Table(items) if selection is None else Table(items).select(selection)
+
+    def descriptors(
+        self,
+        *,
+        ids: Sequence[int] | Int32 | None = None,
+        filters: Sequence[Mapping[str, Any]] = (),
+        substructure: str | Mapping[str, str] | None = None,
+        columns: Sequence[str] = (),
+    ) -> Table:
+        """Return the molecular descriptors of molecules, computed by RDKit.
+
+        The first call computes the descriptors of the whole collection, which takes about 2 ms per molecule on one
+        core. They are then read from a cache. `items`, `query` and other methods accept the names of the columns, too.
+
+        Args:
+            ids: Ids of the molecules, in the order of the result. The default is all molecules that meet the
+                conditions.
+            filters: Conditions as in `query`, without `ids`.
+            substructure: A substructure as in `query`, without `ids`.
+            columns: Further columns to return, as in `items`, such as an activity.
+
+        Returns:
+            One row per molecule: id, smiles, names, `columns`, and descriptor.molecular_weight in g/mol,
+            descriptor.heavy_atoms, descriptor.rings, descriptor.clogp (Crippen), descriptor.tpsa in Å²,
+            descriptor.hbd, descriptor.hba, descriptor.rotatable_bonds, descriptor.qed, descriptor.fsp3 and
+            descriptor.formal_charge, all float64, null where RDKit computes none.
+
+        Raises:
+            InvalidInput: If an argument is out of range, or `ids` is combined with conditions.
+            Conflict: If the items are not molecules.
+
+        Example:
+            ```python
+            mine.descriptors(filters=[{"property": "descriptor.qed", "min": 0.4}]).to_pandas()
+            ```
+        """
+        require_descriptors(self.manifest)
+        titles = ["smiles", "names", *columns, *DESCRIPTORS]
+        if ids is None:
+            return self.query(filters=filters, substructure=substructure, columns=titles)
+        require(
+            not filters and substructure is None,
+            "arguments",
+            "ids with filters or substructure",
+            "ids, or conditions",
+            hint="leave one of them out",
+        )
+        return self.items(ids=ids, columns=titles)
+
+    def descriptors_of(self, structure: Any) -> dict[str, float | None]:
+        """Return the molecular descriptors of a structure, which need not be an item.
+
+        The structure is first standardized as the collection does.
+
+        Args:
+            structure: A SMILES, or an RDKit molecule.
+
+        Returns:
+            The values by name, such as `descriptor.qed`, None where RDKit computes none.
+
+        Raises:
+            InvalidInput: If the structure cannot be read.
+            Conflict: If the items of the collection are not molecules.
+
+        Example:
+            ```python
+            mine.descriptors_of("CCO")["descriptor.molecular_weight"]
+            ```
+        """
+        require_descriptors(self.manifest)
+        return self._structure_descriptors(query_structure(structure))
 
     def column(self, name: str) -> Iterator[list[Any]]:
         """Yield the values of one column in blocks, in id order.

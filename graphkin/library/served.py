@@ -242,8 +242,11 @@ class ServedCollection(Collection):
     def _range(self, columns: Sequence[str] | None, start: int, stop: int | None) -> pa.Table:
         return self._collection.table(columns, start=start, stop=stop)
 
-    def _rows(self, ids: Int32 | Int64) -> pa.Table:
-        return self._collection.table_of(ids.tolist())
+    def _rows(self, ids: Int32 | Int64, columns: Sequence[str] | None = None) -> pa.Table:
+        return self._collection.table_of(ids.tolist(), columns)
+
+    def _structure_descriptors(self, smiles: str) -> dict[str, float | None]:
+        return self._collection.structure_descriptors(smiles=smiles).descriptors
 
     def _require_stored(self, complete: bool) -> None:
         """Raise `Conflict` for results that need a join of all items, for which the server has no route."""

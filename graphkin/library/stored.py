@@ -38,13 +38,13 @@ from graphkin.protocol.requests import (
     QueryBody,
     SearchBatchBody,
     SearchBody,
+    StructureFields,
 )
 from graphkin.protocol.rgroups import RGroupsBody
 from graphkin.protocol.scaffold_tree import ScaffoldTreeBody
 from graphkin.protocol.validation import parse_policy
 from graphkin.protocol.values import Exported, PolicyName
 from graphkin.runtime.files import absolute_location
-from graphkin.similarity.columns import numeric_property
 from graphkin.similarity.hits import Matches
 from graphkin.store import open_store
 from graphkin.store.backup import delete
@@ -204,6 +204,10 @@ class StoredCollection(Collection):
         """The generation as the store holds it."""
         return self._open.generation
 
+    def compute_descriptors(self) -> None:
+        """Compute the descriptors of all molecules and cache them, so that later methods need not."""
+        self._open.descriptors()
+
     def _change(self, change: Callable[[Store], Manifest]) -> None:
         manifest = change(self._store)
         self._read(_open_generation(self._store, self.name, manifest.generation))
@@ -245,7 +249,7 @@ class StoredCollection(Collection):
         }
         ranges = {}
         if request.property is not None:
-            ranges = clusters.ranges(numeric_property(self._open.generation, request.property), 0, last)._asdict()
+            ranges = clusters.ranges(self._open.property_values(request.property), 0, last)._asdict()
         arrays = {name: pa.array(column, from_pandas=True) for name, column in {**columns, **ranges}.items()}
         return pa.table(arrays), clusters.counts
 
@@ -313,8 +317,12 @@ class StoredCollection(Collection):
     def _range(self, columns: Sequence[str] | None, start: int, stop: int | None) -> pa.Table:
         return self._open.items(columns, start, stop)
 
-    def _rows(self, ids: Int32 | Int64) -> pa.Table:
-        return self._open.items_of(ids)
+    def _rows(self, ids: Int32 | Int64, columns: Sequence[str] | None = None) -> pa.Table:
+        return self._open.items_of(ids, columns)
+
+    def _structure_descriptors(self, smiles: str) -> dict[str, float | None]:
+        _, _, values = self._open.structure_descriptors(StructureFields(smiles=smiles))
+        return values
 
     def _info(self) -> CollectionInfo:
         return CollectionInfo.from_store(self._store, self.name, self.generation)
@@ -323,6 +331,7 @@ class StoredCollection(Collection):
         return pa.Table.from_batches(self._open.rejections(), REJECTION_SCHEMA)
 
     def _export(self, file: BinaryIO, content: Exported, format: str, **options: Any) -> None:
+        self._open.prepare_columns(*(options["columns"] or ()))
         file.writelines(export(self._open.generation, content, format, **options))
 
     def close(self) -> None:

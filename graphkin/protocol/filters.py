@@ -22,7 +22,11 @@ class Filter(Frozen):
     model_config = ConfigDict(strict=True, validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
 
     property: Annotated[
-        str, Field(description="Property, by its column name in exports, or `names`.", examples=["names"])
+        str,
+        Field(
+            description="Property, by its column name in exports, a descriptor, an activity, or `names`.",
+            examples=["names"],
+        ),
     ]
     min: Annotated[Number | None, Field(description="Smallest number that passes.")] = None
     max: Annotated[Number | None, Field(description="Largest number that passes.")] = None
@@ -61,8 +65,9 @@ class Sort(Frozen):
     by: Annotated[
         str,
         Field(
-            description="Column to sort by: `id`, a column name in exports, `degree`, the number of stored neighbors "
-            "(unless a property has this name), or `similarity`, if the source of the query has similarities.",
+            description="Column to sort by: `id`, a column name in exports, a descriptor, an activity, `degree`, the "
+            "number of stored neighbors (unless a property has this name), or `similarity`, if the source of the query "
+            "has similarities.",
             examples=["id"],
         ),
     ]

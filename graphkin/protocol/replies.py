@@ -153,10 +153,12 @@ class QueriedItem(Item):
     """An item that a query selected.
 
     `similarity` is the similarity to the structure or the item that the query names as its source, null for other
-    sources.
+    sources. `computed` holds the descriptors and activities that `columns` of the query names, null where there is
+    none.
     """
 
     similarity: Similarity | None
+    computed: dict[str, float | None]
 
 
 class QueryPage(FromGeneration):

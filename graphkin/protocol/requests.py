@@ -837,7 +837,8 @@ class QueryBody(QueryFields):
         Field(
             max_length=MAX_COLUMNS,
             fail_fast=True,
-            description="Properties to return, by their column names in exports. The default is all properties.",
+            description="Properties to return, by their column names in exports. The default is all properties. "
+            "Descriptors and activities are returned if they are named.",
             examples=[None],
         ),
     ] = None
@@ -923,6 +924,22 @@ class ExportFields(Frozen):
         ),
     ] = None
 
+    columns: Annotated[
+        list[str] | None,
+        Field(
+            max_length=MAX_COLUMNS,
+            fail_fast=True,
+            description="Columns of items to export. The default is all columns from the source. "
+            "Descriptors and activities are exported if they are named. It applies to items only.",
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _items_only(self) -> Self:
+        if self.columns is not None and self.what != "items":
+            raise ValueError("columns only for items")
+        return self
+
     @model_validator(mode="after")
     def _edges_only(self) -> Self:
         if self.min_similarity is not None and self.what != "edges":
@@ -953,23 +970,10 @@ class ExportQuery(ExportFields, GenerationQuery):
             examples=["csv"],
         ),
     ]
-    columns: Annotated[
-        list[str] | None,
-        Field(
-            max_length=MAX_COLUMNS,
-            description="Columns of items to export. The default is all columns. It applies to items only.",
-        ),
-    ] = None
     start: Annotated[int, Field(ge=0, le=MAX_ID, description="First id."), Digits] = 0
     stop: Annotated[
         int | None, Field(ge=0, le=MAX_ID, description="Id to stop before. The default is after the last item."), Digits
     ] = None
-
-    @model_validator(mode="after")
-    def _items_only(self) -> Self:
-        if self.columns is not None and self.what != "items":
-            raise ValueError("columns only for items")
-        return self
 
 
 class ExportBody(ExportFields, Body):

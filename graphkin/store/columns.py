@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graphkin.protocol.descriptors import DESCRIPTORS, MOLAR_DIGITS, Activity, ActivityName, MolarUnit, is_computed
 from graphkin.protocol.manifest import Provenance
 from graphkin.store.records import Int32
 
@@ -68,28 +69,36 @@ def titles(properties: Iterable[str]) -> dict[str, str]:
 
 
 class VisibleColumn(NamedTuple):
-    """A column as users see it, in filters and exports: a property, or the signs of its censored numbers.
+    """A column as users see it, in filters and exports.
+
+    It is a property, the signs of its censored numbers, its negative logarithm, or a molecular descriptor.
 
     Attributes:
-        name: The key of the column among the properties of an item.
-        stored: The title of the column in the item table that holds the data.
+        name: The key of the column among the properties of an item. A computed column has its title.
+        stored: The title of the column in the item table that holds the data, or the name of the descriptor.
         kind: The type of the values.
         is_qualifier: Whether the column holds the signs of censored numbers.
+        unit: The unit of the stored numbers, if the values are their negative logarithms.
+        is_descriptor: Whether the values are a molecular descriptor, which no item table holds.
     """
 
     name: str
     stored: str
     kind: Literal["number", "text"]
     is_qualifier: bool = False
+    unit: MolarUnit | None = None
+    is_descriptor: bool = False
 
     def values(self, column: pa.Array) -> pa.Array:
         """Return the numbers or texts of a stored column."""
+        if self.unit is not None:
+            return negative_logarithms(numbers(column), self.unit)
         return _signs(column) if self.is_qualifier else numbers(column)
 
     def texts(self, column: pa.Array) -> pa.Array:
         """Return the values of a stored column as the source wrote them, without the signs of censored numbers."""
-        if self.is_qualifier:
-            return _signs(column)
+        if self.is_qualifier or self.unit is not None:
+            return self.values(column).cast(pa.string())
         if not pa.types.is_struct(column.type):
             return texts(column)
         unsigned = pc.replace_substring_regex(texts(column), pattern=CENSORED_SIGN, replacement="")
@@ -110,15 +119,64 @@ def visible_types(provenance: Provenance) -> dict[str, Literal["number", "text"]
 
 
 def visible_columns(provenance: Provenance) -> dict[str, VisibleColumn]:
-    """Return the columns that users see, by title: properties and their qualifiers."""
+    """Return the columns from the source that users see, by title: properties and their qualifiers.
+
+    A property whose name has the form of a computed column gets the prefix `property.`.
+    """
     stored, types = titles(provenance.properties), visible_types(provenance)
     property_names = {qualifier: name for name, qualifier in provenance.qualifiers.items()}
     return {
         title: VisibleColumn(
             name, stored[property_names.get(name, name)], types[name], is_qualifier=name in property_names
         )
-        for name, title in titles(types).items()
+        for name, title in unique_titles(types, [ID.name, *ITEM_SCHEMA.names, *filter(is_computed, types)]).items()
     }
+
+
+def find_column(provenance: Provenance, title: str) -> VisibleColumn | None:
+    """Return the column with a title, from the source or computed, or None if there is none."""
+    if title in DESCRIPTORS:
+        is_molecule = provenance.structure == "smiles"
+        return VisibleColumn(title, title, "number", is_descriptor=True) if is_molecule else None
+    columns = visible_columns(provenance)
+    activity = ActivityName.from_text(title)
+    if activity is None:
+        return columns.get(title)
+    source = columns.get(activity.source)
+    if source is None or source.kind != "number":
+        return None
+    return VisibleColumn(title, source.stored, "number", unit=activity.unit)
+
+
+def column_titles(provenance: Provenance) -> list[str]:
+    """Return the titles of all columns: those from the source, then the computed ones."""
+    return [*visible_columns(provenance), *computed_titles(provenance)]
+
+
+def computed_titles(provenance: Provenance) -> list[str]:
+    """Return the titles of descriptors, and of the activities whose source column names its unit."""
+    descriptors = DESCRIPTORS if provenance.structure == "smiles" else ()
+    return [*descriptors, *(each.name for each in activities(provenance))]
+
+
+def activities(provenance: Provenance) -> list[Activity]:
+    """Return the activities of the numeric columns whose names contain a unit, ordered by name."""
+    numeric = (title for title, column in visible_columns(provenance).items() if column.kind == "number")
+    return [Activity.from_name(name) for name in map(ActivityName.from_source, numeric) if name is not None]
+
+
+def negative_logarithms(concentrations: pa.Array, unit: MolarUnit) -> pa.Array:
+    """Return the negative decimal logarithms of concentrations in mol/L, such as pIC50.
+
+    Args:
+        concentrations: (n,) float64 concentrations in `unit`.
+        unit: The unit.
+
+    Returns:
+        (n,) float64, null for concentrations that are null, zero or negative.
+    """
+    positive = pc.if_else(pc.greater(concentrations, 0.0), concentrations, pa.scalar(None, pa.float64()))
+    return pc.subtract(float(MOLAR_DIGITS[unit]), pc.log10(positive))
 
 
 def _signs(column: pa.Array) -> pa.Array:

@@ -30,7 +30,7 @@ class Question:
 
 QUESTIONS = [
     Question(
-        {"items", "items_of", "item_id", "item_ids"},
+        {"items", "items_of", "item_id", "item_ids", "prepare_columns", "property_values"},
         {"item", "items", "column"},
         {"export"},
         {"/items", "/items/{id:item}"},
@@ -45,6 +45,13 @@ QUESTIONS = [
     ),
     Question({"rejections"}, {"rejections"}, {"info"}, {"/rejections"}, {"rejections"}),
     Question({"read", "structure"}, set(), set(), {"/structure"}, {"structure"}),
+    Question(
+        {"descriptors", "structure_descriptors"},
+        {"descriptors", "descriptors_of"},
+        {"descriptors"},
+        {"/descriptors", "/structure/descriptors"},
+        {"descriptors", "structure_descriptors"},
+    ),
     Question({"neighbors"}, {"neighbors"}, {"neighbors"}, {"/items/{id}/neighbors"}, {"neighbors"}),
     Question({"search", "index_for"}, {"search"}, {"search"}, {"/search"}, {"search"}),
     Question({"search_batch", "search_each"}, {"search_batch"}, {"search"}, {"/search/batch"}, {"search_batch"}),

@@ -45,11 +45,15 @@ def _write(
     **selection: Any,
 ) -> "Manifest":
     """Write an export to a file, and return the manifest of the generation."""
-    from graphkin.cli.output import atomic_file
+    from graphkin.cli.output import atomic_file, progress
     from graphkin.collection.exporting import export as export_generation
+    from graphkin.collection.open_collection import OpenCollection
+    from graphkin.collection.ports import local_ports
     from graphkin.store import open_generation
 
     with open_generation(store_location, collection, generation) as reader:
+        open_collection = OpenCollection(reader, partial(local_ports, stage=progress().stage))
+        open_collection.prepare_columns(*(selection.get("columns") or ()))
         blocks = export_generation(reader, content, format, **selection)
         with atomic_file(output) as file:
             file.writelines(blocks)

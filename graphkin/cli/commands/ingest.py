@@ -1,6 +1,7 @@
 """`graphkin ingest`: build and publish a similarity graph."""
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,9 +148,16 @@ def ingest() -> None:
 )
 @_format("smi", "csv", "tsv", "sdf", "parquet", "xlsx")
 @options.table_columns
+@option(
+    "--descriptors",
+    is_flag=True,
+    panel="Execution",
+    help="Also compute the molecular descriptors, so that the first filter by one need not wait for them.",
+)
 def molecules(
     preset: str,
     max_atoms: int,
+    descriptors: bool,
     device: "Device",
     format: str | None,
     table_options: dict[str, Any],
@@ -162,6 +170,9 @@ def molecules(
     FILE is .smi .smiles .cxsmiles .txt .csv .tsv .sdf .sd .parquet or .xlsx, also compressed (.gz .bz2 .xz .zst), or -
     for standard input. Invalid records are rejected with a reason: see `graphkin info --rejections`.
 
+    --descriptors keeps molecular weight, cLogP, QED and others on this machine: see `graphkin descriptors`. They are
+    not part of the generation.
+
     With --fingerprint given, molecules are compared by the bits in --fingerprint-column. A molecule that occurs again
     with different bits is rejected.
     """
@@ -171,7 +182,7 @@ def molecules(
     read = ReadOptions(format=format, **table_options)
     recipe_options["standardise"] = recipe_options["standardise"] or None
     recipe = molecule_recipe(run_options["files"], read, preset, **recipe_options)
-    _ingest(recipe, read, max_atoms, device=device, **run_options, **target_options)
+    _ingest(recipe, read, max_atoms, device=device, descriptors=descriptors, **run_options, **target_options)
 
 
 @ingest.command(
@@ -514,6 +525,7 @@ def _ingest(
     labels: tuple[str, ...] = (),
     names: tuple[str, ...] = (),
     device: "Device" = "cpu",
+    descriptors: bool = False,
     duplicates: "Duplicates" = "first",
     files: tuple[str, ...],
     collection: str,
@@ -554,10 +566,22 @@ def _ingest(
         manifest = _ingest_by_tasks(engine, master, lake, *arguments)
     if lake is not None and store_location is not None:
         manifest = _load_lake(lake, collection, store_location)
+    if descriptors:
+        _compute_descriptors(str(store_location or lake), collection, manifest.generation, workers)
     if as_json:
         print_manifest(manifest)
     else:
         click.echo(summarize(collection, manifest))
+
+
+def _compute_descriptors(location: str, collection: str, generation: str, workers: int | None) -> None:
+    from graphkin.cli.output import progress
+    from graphkin.collection.open_collection import OpenCollection
+    from graphkin.collection.ports import local_ports
+    from graphkin.store import open_generation
+
+    with open_generation(location, collection, generation) as reader:
+        OpenCollection(reader, partial(local_ports, threads=workers, stage=progress().stage)).descriptors()
 
 
 def _ingest_in_one_stream(store_location: str | None, lake: str | None, *arguments: Any) -> "Manifest":

@@ -97,6 +97,7 @@ def query(
     from graphkin.cli.output import atomic_file, progress, report_file, require_json_apart
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
+    from graphkin.collection.sar.descriptors import descriptor_values
     from graphkin.export import export_items
     from graphkin.protocol.filters import Sort
     from graphkin.protocol.requests import QueryFields, SimilarSource
@@ -133,7 +134,9 @@ def query(
         open_collection = OpenCollection(reader, partial(local_ports, stage=progress().stage))
         selection, comparison = open_collection.query(request), open_collection.comparison(request)
         format = cast("ItemFormat", suffix[1:])
-        blocks = export_items(reader, format, selection.first(limit).ids, comparison, columns or None)
+        open_collection.prepare_columns(*columns)
+        hits = selection.first(limit).ids
+        blocks = export_items(reader, format, hits, comparison, columns or None, descriptor=descriptor_values(reader))
         with atomic_file(output) as file:
             file.writelines(blocks)
     text = f"{len(selection.ids):,} of {reader.size:,} items meet the conditions"

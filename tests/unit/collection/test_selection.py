@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from graphkin.collection.selection import Selector
 from graphkin.export import read_items
+from graphkin.protocol.descriptors import DESCRIPTORS
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.manifest import Counts, Provenance
@@ -223,4 +224,5 @@ def test_invalid_filter_error_lists_valid_filters(
 def test_invalid_sort_error_lists_valid_columns(selector: Selector, by: str) -> None:
     with pytest.raises(InvalidInput, match="no column of this name to sort by") as error:
         selector.select(sort=Sort(by=by))
-    assert error.value.expected == "one of id, smiles, names, degree, class, mass, property.names, price"
+    columns = ["id", "smiles", "names", "degree", "class", "mass", "property.names", "price", *DESCRIPTORS]
+    assert error.value.expected == f"one of {', '.join(columns)}"
