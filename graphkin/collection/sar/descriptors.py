@@ -70,13 +70,13 @@ def _functions() -> list[Callable[[Chem.Mol], float]]:
 
     Their modules take 0.2 s to import, so programs that need no descriptors do not import them.
     """
-    from rdkit.Chem import QED, Crippen, Descriptors, rdMolDescriptors
+    from rdkit.Chem import QED, Descriptors, rdMolDescriptors
 
     functions: dict[str, Callable[[Chem.Mol], float]] = {
         "descriptor.molecular_weight": Descriptors.MolWt,
         "descriptor.heavy_atoms": Chem.Mol.GetNumHeavyAtoms,
         "descriptor.rings": rdMolDescriptors.CalcNumRings,
-        "descriptor.clogp": Crippen.MolLogP,
+        "descriptor.clogp": Descriptors.MolLogP,
         "descriptor.tpsa": rdMolDescriptors.CalcTPSA,
         "descriptor.hbd": rdMolDescriptors.CalcNumHBD,
         "descriptor.hba": rdMolDescriptors.CalcNumHBA,

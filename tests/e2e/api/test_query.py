@@ -37,6 +37,7 @@ def test_query_filters_and_sorts(client: httpx.Client, frame: pd.DataFrame) -> N
     assert {**first, "generation": result["generation"]} == {
         **client.get(f"{URL}/items/{first['id']}").json(),
         "similarity": None,
+        "computed": {},
     }
 
 

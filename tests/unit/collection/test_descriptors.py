@@ -16,7 +16,7 @@ from graphkin.collection.exporting import export
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.sar import descriptors
 from graphkin.collection.sar.descriptors import descriptor_table
-from graphkin.library import Collection
+from graphkin.library.stored import StoredCollection
 from graphkin.protocol.descriptors import DESCRIPTORS, ActivityName
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.filters import Filter, Sort
@@ -75,17 +75,18 @@ def write_table(path: Path, smiles: Sequence[str]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoredCollection]:
     folder = tmp_path_factory.mktemp("descriptors")
     distinct = [*dict.fromkeys(Chem.CanonSmiles(text) for text in [*ODD, *NCI])]
     table = write_table(folder / "table.csv", distinct)
     with graphkin.ingest(table, store=folder / "store", collection="c", workers=1) as opened:
         assert opened.size == len(distinct)
+        assert isinstance(opened, StoredCollection)
         yield opened
 
 
 @pytest.fixture(scope="module")
-def generation(collection: Collection) -> Generation:
+def generation(collection: StoredCollection) -> Generation:
     return collection.stored
 
 
