@@ -235,7 +235,7 @@ DESCRIPTIONS = {
     "Counts.read": "Records that were read.",
     "Counts.rejected": "Records that were rejected.",
     "Damage.problem": "The problem with the file.",
-    "Descriptor.description": "What the descriptor measures.",
+    "Descriptor.description": "Quantity that the descriptor measures.",
     "Descriptor.label": "Title for people.",
     "Descriptor.name": "Name of the column.",
     "Descriptor.unit": "Unit of the values; null for numbers without one.",

@@ -77,7 +77,7 @@ class ItemTable:
     def __post_init__(self) -> None:
         offered = [*self._all_titles, *(column.title for column in self._source_columns)]
         exported = {*offered, *(column.title for column in self._computed_columns)}
-        offered += computed_titles(self.generation.manifest)
+        offered += [] if self.descriptor is None else computed_titles(self.generation.manifest)
         if unknown := [title for title in self.columns or () if title not in exported]:
             raise InvalidInput(
                 "items have no column of this name",
