@@ -144,7 +144,8 @@ export interface paths {
          * @description The items of the whole collection that pass all filters, in the requested order, and their number.
          *
          *     Filters are ranges of numbers, values, and parts of texts. Names and texts are compared without regard to case.
-         *     RDKit matches `substructure` without regard to stereochemistry. `columns` selects the properties of the items. If
+         *     RDKit matches `substructure` without regard to stereochemistry. `columns` selects the properties of the items; the
+         *     values of descriptors and activities are in `computed`. If
          *     the query has a structure or an item to compare with, `similarity` is the similarity to it.
          *
          *     The first request with a substructure computes pattern fingerprints of the molecules and caches them on the
@@ -751,6 +752,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/descriptors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List computed columns
+         * @description The computed columns of a collection: molecular descriptors, and activities on a logarithmic scale such as pIC50.
+         *
+         *     Filters, orders, `columns` and `property` of all requests accept their names. The first request with a descriptor
+         *     computes all descriptors of all molecules and caches them on the server's machine. If this takes longer than 0.5 s,
+         *     503 reports the progress. Only molecules have descriptors.
+         */
+        get: operations["descriptors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{c}/structure/descriptors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compute the descriptors of a structure
+         * @description The descriptors of a structure, standardized as in the collection. It need not be an item.
+         *
+         *     `id` is null if the collection has no item with this structure.
+         */
+        get: operations["structure_descriptors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{c}/export": {
         parameters: {
             query?: never;
@@ -911,6 +958,40 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Activity
+         * @description An activity on a logarithmic scale: the negative decimal logarithm of a concentration in mol/L, such as pIC50.
+         *
+         *     `name` is the name of the column, `label` a title for people. `source` is the source column, which is kept, and
+         *     `unit` its unit. Items whose source value is missing, zero or negative have no activity.
+         */
+        Activity: {
+            /**
+             * Name
+             * @description Name of the column.
+             * @example pactivity.nM.IC50 (nM)
+             */
+            name: string;
+            /**
+             * Label
+             * @description Title for people.
+             * @example −log₁₀(IC50 (nM))
+             */
+            label: string;
+            /**
+             * Source
+             * @description Source column with the concentrations.
+             * @example IC50 (nM)
+             */
+            source: string;
+            /**
+             * Unit
+             * @description Unit of the source column.
+             * @example nM
+             * @enum {string}
+             */
+            unit: "M" | "mM" | "uM" | "nM" | "pM";
+        };
         /**
          * AppliedTransformation
          * @description A transformation that can be applied to an item, and the molecules that it makes of the item.
@@ -1536,6 +1617,63 @@ export interface components {
              * @example its SHA-256 differs
              */
             problem: string;
+        };
+        /**
+         * Descriptor
+         * @description A molecular descriptor, which RDKit computes from the structure of a molecule.
+         *
+         *     `name` is the name of the column, `label` a title for people, and `unit` the unit, null for numbers without one.
+         */
+        Descriptor: {
+            /**
+             * Name
+             * @description Name of the column.
+             * @example descriptor.tpsa
+             */
+            name: string;
+            /**
+             * Label
+             * @description Title for people.
+             * @example TPSA
+             */
+            label: string;
+            /**
+             * Unit
+             * @description Unit of the values; null for numbers without one.
+             * @example Å²
+             */
+            unit?: string | null;
+            /**
+             * Description
+             * @description Quantity that the descriptor measures.
+             * @example Topological polar surface area of nitrogen and oxygen, by the method of Ertl.
+             */
+            description: string;
+        };
+        /**
+         * DescriptorsReply
+         * @description The computed columns of a collection.
+         *
+         *     `activities` lists the numeric columns whose names contain a unit, such as `IC50 (nM)`. For another numeric column,
+         *     write the name yourself: `pactivity.nM.IC50` converts the column `IC50` from nM.
+         */
+        DescriptorsReply: {
+            /**
+             * Generation
+             * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
+            generation: string;
+            /**
+             * Descriptors
+             * @description Molecular descriptors; empty for items other than molecules.
+             */
+            descriptors: components["schemas"]["Descriptor"][];
+            /**
+             * Activities
+             * @description Activities of the numeric columns whose names contain a unit.
+             */
+            activities: components["schemas"]["Activity"][];
         };
         /**
          * DifferingValue
@@ -2994,7 +3132,8 @@ export interface components {
          * @description An item that a query selected.
          *
          *     `similarity` is the similarity to the structure or the item that the query names as its source, null for other
-         *     sources.
+         *     sources. `computed` holds the descriptors and activities that `columns` of the query names, null where there is
+         *     none.
          */
         QueriedItem: {
             /**
@@ -3048,6 +3187,16 @@ export interface components {
              * @example 0.72
              */
             similarity: number | null;
+            /**
+             * Computed
+             * @description Values of the computed columns that `columns` of the query names.
+             * @example {
+             *       "descriptor.tpsa": 63.6
+             *     }
+             */
+            computed: {
+                [key: string]: number | null;
+            };
         };
         /**
          * QueryPage
@@ -3618,6 +3767,43 @@ export interface components {
             similarity: number | null;
         };
         /**
+         * StructureDescriptorsReply
+         * @description The descriptors of a structure after standardization.
+         *
+         *     `id` is the id of the stored item with this structure, null if there is none. `descriptors` has one value for each
+         *     descriptor by name, null if RDKit cannot compute it.
+         */
+        StructureDescriptorsReply: {
+            /**
+             * Generation
+             * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
+            generation: string;
+            /**
+             * Smiles
+             * @description Canonical SMILES; null for items other than molecules.
+             * @example CC(=O)Oc1ccccc1C(=O)O
+             */
+            smiles: string;
+            /**
+             * Id
+             * @description Id of the item with this structure; null if there is none.
+             * @example 17
+             */
+            id: number | null;
+            /**
+             * Descriptors
+             * @description Values by name of the descriptor; null if RDKit computes none.
+             * @example {
+             *       "descriptor.molecular_weight": 46.07
+             *     }
+             */
+            descriptors: {
+                [key: string]: number | null;
+            };
+        };
+        /**
          * StructureReply
          * @description A structure after standardization.
          *
@@ -3914,6 +4100,16 @@ export interface components {
              */
             min_similarity?: number | null;
             /**
+             * Columns
+             * @description Columns of items to export. The default is all columns from the source. Descriptors and activities are exported if they are named. It applies to items only.
+             * @default null
+             * @example [
+             *       "logp",
+             *       "activity"
+             *     ]
+             */
+            columns?: string[] | null;
+            /**
              * Ids
              * @description Ids of the items to export.
              * @default null
@@ -3954,7 +4150,7 @@ export interface components {
         Filter: {
             /**
              * Property
-             * @description Property, by its column name in exports, or `names`.
+             * @description Property, by its column name in exports, a descriptor, an activity, or `names`.
              * @example names
              */
             property: string;
@@ -4294,7 +4490,7 @@ export interface components {
             sort?: components["schemas"]["Sort"] | null;
             /**
              * Columns
-             * @description Properties to return, by their column names in exports. The default is all properties.
+             * @description Properties to return, by their column names in exports. The default is all properties. Descriptors and activities are returned if they are named.
              * @default null
              * @example [
              *       "logp",
@@ -4805,7 +5001,7 @@ export interface components {
         Sort: {
             /**
              * By
-             * @description Column to sort by: `id`, a column name in exports, `degree`, the number of stored neighbors (unless a property has this name), or `similarity`, if the source of the query has similarities.
+             * @description Column to sort by: `id`, a column name in exports, a descriptor, an activity, `degree`, the number of stored neighbors (unless a property has this name), or `similarity`, if the source of the query has similarities.
              * @example id
              */
             by: string;
@@ -9936,6 +10132,269 @@ export interface operations {
             };
         };
     };
+    descriptors: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DescriptorsReply"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    structure_descriptors: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                generation?: string | null;
+                /** @description SMILES of at most 10 kB, standardized by the recipe. A space is read as `+`, except the space before an extension `|…|`. */
+                smiles?: string | null;
+                /**
+                 * @description InChI of at most 10 kB, standardized by the recipe.
+                 * @example InChI=1S/C2H6O/c1-2-3/h3H,2H2,1H3
+                 */
+                inchi?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StructureDescriptorsReply"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     export: {
         parameters: {
             query: {
@@ -9951,16 +10410,16 @@ export interface operations {
                  * @example 0.6
                  */
                 min_similarity?: number | null;
-                /** @description File format. Items: csv, parquet, sdf or arrow. Edges: csv, parquet, graphml or arrow. Links: csv, parquet or arrow. Fingerprints: fps or npy. */
-                format: "csv" | "parquet" | "sdf" | "graphml" | "arrow" | "fps" | "npy";
                 /**
-                 * @description Columns of items to export. The default is all columns. It applies to items only.
+                 * @description Columns of items to export. The default is all columns from the source. Descriptors and activities are exported if they are named. It applies to items only.
                  * @example [
                  *       "logp",
                  *       "activity"
                  *     ]
                  */
                 columns?: string[] | null;
+                /** @description File format. Items: csv, parquet, sdf or arrow. Edges: csv, parquet, graphml or arrow. Links: csv, parquet or arrow. Fingerprints: fps or npy. */
+                format: "csv" | "parquet" | "sdf" | "graphml" | "arrow" | "fps" | "npy";
                 /**
                  * @description First id.
                  * @example 0
