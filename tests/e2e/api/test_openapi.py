@@ -9,10 +9,6 @@ from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
 from graphkin.protocol import replies
 from graphkin.protocol.frozen import Frozen
-from graphkin.protocol import descriptors, matched_pairs, replies, rgroups, scaffold_tree
-
-REPLIES = {**vars(rgroups), **vars(scaffold_tree), **vars(matched_pairs), **vars(descriptors), **vars(replies)}
-"""The models of replies by name."""
 
 DOCUMENT: dict[str, Any] = create_app(Settings(store="unused")).openapi()
 OPERATIONS = [
@@ -70,7 +66,6 @@ def test_example_is_answered_as_documented(
     if media_type == "application/json":
         model = content[media_type]["schema"]["$ref"].rpartition("/")[2]
         reply_model(model).model_validate_json(reply.content, strict=True)
-        REPLIES[model].model_validate_json(reply.content, strict=True)
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), [each for each in OPERATIONS if each.values[0] == "get"])
