@@ -13,6 +13,7 @@ from graphkin.client.arrow_streams import RowCollector
 from graphkin.client.options import PolicyOptions
 from graphkin.client.synchronous.connection import Connection
 from graphkin.client.synchronous.generation_reader import GenerationReader
+from graphkin.protocol.descriptors import DescriptorsReply, StructureDescriptorsReply
 from graphkin.protocol.lineage import LineagePage
 from graphkin.protocol.matched_pairs import ItemMatchedPairsPage, MatchedPairsPage
 from graphkin.protocol.measure import Measure
@@ -171,6 +172,45 @@ class Collection:
             InvalidInput: The structure cannot be read.
         """
         return self._reader.get(StructureReply, "structure", {"smiles": smiles, "inchi": inchi})
+
+    def descriptors(self) -> DescriptorsReply:
+        """Return the computed columns of the collection: molecular descriptors, and activities such as pIC50.
+
+        Filters, orders, exports, `table` and the properties of other methods accept their names.
+
+        Returns:
+            The `descriptors` and `activities`, each with a name and a label. Both are empty if there are none.
+
+        Raises:
+            Deleted: The generation was deleted.
+
+        Example:
+            ```python
+            names = [each.name for each in nci.descriptors().descriptors]
+            ```
+        """
+        return self._reader.get(DescriptorsReply, "descriptors", {})
+
+    def structure_descriptors(
+        self, *, smiles: str | None = None, inchi: str | None = None
+    ) -> StructureDescriptorsReply:
+        """Return the molecular descriptors of a structure after the collection's standardization.
+
+        Set exactly one argument.
+
+        Args:
+            smiles: SMILES of a molecule.
+            inchi: InChI of a molecule.
+
+        Returns:
+            The standardized `smiles`, the `id` of the item, or None, and the `descriptors` by name.
+
+        Raises:
+            InvalidInput: The structure cannot be read.
+            Conflict: The items of the collection are not molecules.
+        """
+        query = {"smiles": smiles, "inchi": inchi}
+        return self._reader.get(StructureDescriptorsReply, "structure/descriptors", query)
 
     def search(
         self,
@@ -1188,21 +1228,24 @@ class Collection:
         collector = RowCollector("id", np.arange(start, self.size if stop is None else stop))
         return self._reader.collect_rows(collector, "export", lambda: {**query, "start": start + collector.count})
 
-    def table_of(self, ids: Sequence[int]) -> pa.Table:
+    def table_of(self, ids: Sequence[int], columns: Sequence[str] | None = None) -> pa.Table:
         """Return items by id.
 
         Args:
             ids: Ids of the items, in the order of the result.
+            columns: Columns to return in addition to `id`; default: all.
 
         Returns:
-            A table with one row per id, and all columns of `table`.
+            A table with one row per id, and the columns of `table`.
 
         Raises:
             NotFound: There is no item with one of these ids.
+            InvalidInput: A column does not exist. The error lists the columns.
         """
         if not len(ids):
-            return self.table(stop=0)
-        body, collector = {"what": "items", "format": "arrow"}, RowCollector("id", np.asarray(ids))
+            return self.table(columns, stop=0)
+        body = {"what": "items", "format": "arrow"} | ({} if columns is None else {"columns": ["id", *columns]})
+        collector = RowCollector("id", np.asarray(ids))
         return self._reader.collect_rows(
             collector, "export", dict, lambda: {**body, "ids": collector.missing[:MAX_EXPORTED].tolist()}
         )
