@@ -127,7 +127,8 @@ def test_command_writes_the_rows_of_the_library(
 def test_rest_pages_join_to_the_whole_list(grown: Grown, serve: Callable[..., AbstractContextManager[str]]) -> None:
     with serve(grown.store) as url, Graphkin(url) as server, httpx.Client(base_url=url) as plain:
         page = server.collection("c").lineage(grown.before, threshold=THRESHOLD)
-        path, query = "/v1/collections/c/lineage", {"before": grown.before, "threshold": THRESHOLD, "limit": 7}
+        path = "/v1/collections/c/lineage"
+        query: dict[str, Any] = {"before": grown.before, "threshold": THRESHOLD, "limit": 7}
         replies = [until_available(lambda: plain.get(path, params=query)).json()]
         while cursor := replies[-1]["next_cursor"]:
             replies.append(plain.get(path, params={**query, "cursor": cursor}).json())

@@ -6,6 +6,7 @@ const FULL: Address = {
   part: "tree",
   q: "C[N+](C)(C)C#N/C=C\\%",
   generation: "0".repeat(64),
+  earlierGeneration: "1".repeat(64),
   minSimilarity: 0.65,
   maxSimilarity: 0.95,
   exact: true,
@@ -56,7 +57,7 @@ describe("the page address", () => {
 
   it("keeps what belongs to a query until the query changes", () => {
     expect(withChange(FULL, { color: null })).toEqual({ ...FULL, color: null });
-    const queryDefaults = { part: "find", pages: 1, expandedItems: [], cluster: null, transformation: null, selectedItem: null, seed: 0, from: null, to: null };
+    const queryDefaults = { part: "find", earlierGeneration: null, pages: 1, expandedItems: [], cluster: null, transformation: null, selectedItem: null, seed: 0, from: null, to: null };
     const filterDefaults = { exact: false, filters: [], name: null, substructure: null, scaffold: null, basket: null, branches: [], core: null, groups: [], axes: null };
     expect(withChange(FULL, { q: "C" })).toEqual({
       ...FULL,

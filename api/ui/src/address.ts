@@ -12,6 +12,8 @@ export interface Address {
   q: string | null;
   /** Generation that ids and edges refer to; null is the current generation. */
   generation: string | null;
+  /** Earlier generation whose clusters are compared with those of the displayed one; null shows the clusters. */
+  earlierGeneration: string | null;
   minSimilarity: number | null;
   /** Largest similarity of activity cliffs; null means 1. */
   maxSimilarity: number | null;
@@ -127,6 +129,7 @@ export const DEFAULT_ADDRESS: Address = {
   part: "find",
   q: null,
   generation: null,
+  earlierGeneration: null,
   minSimilarity: null,
   maxSimilarity: null,
   exact: false,
@@ -168,13 +171,14 @@ export const DEFAULT_ADDRESS: Address = {
  * resets what names them.
  */
 export function withChange(address: Address, change: Partial<Address>): Address {
-  const { part, expandedItems, cluster, transformation, selectedItem, seed, from, to, pages, basket } = DEFAULT_ADDRESS;
+  const { part, earlierGeneration, expandedItems, cluster, transformation, selectedItem, seed, from, to, pages, basket } = DEFAULT_ADDRESS;
   const { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, branches, core, groups, axes } = DEFAULT_ADDRESS;
   const next = { ...address, ...change };
   const filterDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, basket, branches, core } : {};
   const positionDefaults = showsOtherPositions(address, next) ? { groups, axes } : {};
   const queryDefaults = differIn(address, next, "q") ? { part, expandedItems, cluster, transformation, selectedItem, seed, from, to } : {};
-  return { ...address, ...filterDefaults, ...positionDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
+  const partDefaults = differIn(address, next, "collection", "q", "part") ? { earlierGeneration } : {};
+  return { ...address, ...filterDefaults, ...positionDefaults, ...partDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
 }
 
 /** Whether two addresses differ in their collection, query, part, cluster or transformation. */
@@ -190,7 +194,7 @@ function showsOtherPositions(a: Address, b: Address): boolean {
 /** Whether two addresses list different items, or list them in a different order. */
 export function showsOtherList(a: Address, b: Address): boolean {
   const filterDefaults = ["minSimilarity", "maxSimilarity", "exact", "filters", "name", "substructure", "scaffold"] as const;
-  return showsOtherSubject(a, b) || differIn(a, b, ...filterDefaults, "sort", "property", "steepness", "minCount", "change", "method");
+  return showsOtherSubject(a, b) || differIn(a, b, ...filterDefaults, "sort", "property", "steepness", "minCount", "change", "method", "earlierGeneration");
 }
 
 function differIn(a: Address, b: Address, ...names: (keyof Address)[]): boolean {
@@ -226,6 +230,7 @@ export function parse(text: string): Address {
     part: PARTS.find((part) => part === parameters.get("part")) ?? DEFAULT_ADDRESS.part,
     q: parameters.get("q") || null,
     generation: parameters.get("generation") || null,
+    earlierGeneration: parameters.get("before") || null,
     minSimilarity: parseSimilarity(parameters.get("min_similarity")),
     maxSimilarity: parseSimilarity(parameters.get("max_similarity")),
     exact: parameters.get("exact") === "1",
@@ -302,6 +307,7 @@ export function format(address: Address): string {
   if (address.color) parameters.set("colour", address.color);
   if (address.from) parameters.set("from", address.from);
   if (address.to) parameters.set("to", address.to);
+  if (address.earlierGeneration) parameters.set("before", address.earlierGeneration);
   if (address.generation) parameters.set("generation", address.generation);
   const text = parameters.toString();
   return (text ? `?${text}` : "") + (address.basket === null ? "" : `#basket=${address.basket}`);

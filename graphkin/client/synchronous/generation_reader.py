@@ -14,6 +14,7 @@ from graphkin.client.arrow_streams import MEDIA_TYPE, ArrowStream, RowCollector
 from graphkin.client.responses import Reply, read_reply
 from graphkin.client.synchronous.connection import Connection, Parameters
 from graphkin.protocol.errors import GenerationChanged, InvalidReply, Unavailable
+from graphkin.protocol.lineage import LineagePage
 from graphkin.protocol.matched_pairs import ItemMatchedPairsPage, MatchedPairsPage
 from graphkin.protocol.replies import (
     CliffsPage,
@@ -38,6 +39,7 @@ Page = TypeVar(
     ComponentsPage,
     ItemMatchedPairsPage,
     ItemsPage,
+    LineagePage,
     MatchedPairsPage,
     NeighborsPage,
     QueryPage,

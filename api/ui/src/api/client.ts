@@ -20,6 +20,7 @@ import type {
   ItemClusterReply,
   ItemReply,
   ItemsPage,
+  LineagePage,
   NeighborsPage,
   PathReply,
   PickReply,
@@ -228,6 +229,11 @@ export class Client {
   /** Return one page of clusters, the largest first. */
   clusters(parameters: Parameters, signal?: AbortSignal): Promise<ClustersPage> {
     return this.get("/clusters", parameters, signal);
+  }
+
+  /** Return one page of the changes of clusters since an earlier generation. */
+  lineage(parameters: Parameters, signal?: AbortSignal): Promise<LineagePage> {
+    return this.get("/lineage", parameters, signal);
   }
 
   /** Return the maximum common substructure of the members of a cluster. */
