@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
+from zipfile import ZipFile
 
 import httpx
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from rdkit import Chem
 from rdkit.Chem import rdRGroupDecomposition
+from rdkit.Chem.Scaffolds import MurckoScaffold
 
 Look = Callable[[Page, str], None]
 
@@ -37,6 +39,13 @@ def short(group: str) -> str:
     """Return an R group as the page writes it."""
     text = re.sub(r"\[\*:\d+\]", "*", group)
     return "H" if text in ("[H]*", "*[H]") else text
+
+
+def download(page: Page, button: str) -> Path:
+    """Click a button of the download menu and return the file."""
+    with page.expect_download() as event:
+        page.get_by_role("button", name=button).click()
+    return Path(event.value.path())
 
 
 def names(table: Locator) -> list[str]:
@@ -159,6 +168,21 @@ def test_selection_opens_by_its_link(page: Page, frame: pd.DataFrame) -> None:
     expect(page.get_by_role("alert")).to_contain_text("the core cannot be read")
 
 
+def test_scaffold_opens_at_itself(page: Page) -> None:
+    molecules = pd.read_csv(FILE, index_col="name")
+    scaffolds = molecules["smiles"].map(lambda smiles: MurckoScaffold.MurckoScaffoldSmiles(smiles=smiles))
+    members = sorted(molecules.index[scaffolds == SERIES])
+    page.goto(f"/?collection=series&part=rgroups&scaffold={quote(SERIES)}")
+    page.get_by_text(f"Series: compounds with the scaffold {SERIES}.").wait_for()
+    page.get_by_text(f"{len(members)} compounds with this core").wait_for()
+    page.get_by_text("The scaffold of the series.").wait_for()
+    table = page.get_by_role("region", name="R groups of the compounds")
+    page.get_by_role("columnheader", name="Name").get_by_role("button").click()
+    expect(table.locator("tbody td:nth-child(2)").first).to_have_text(members[0])
+    shown = names(table)
+    assert shown == members[: len(shown)]
+
+
 def test_compounds_without_the_core_are_listed(page: Page, frame: pd.DataFrame) -> None:
     others = pd.read_csv(FILE)["name"][lambda names: ~names.isin(frame.index)]
     page.goto(f"/?collection=series&part=rgroups&core={quote(SERIES)}")
@@ -166,6 +190,20 @@ def test_compounds_without_the_core_are_listed(page: Page, frame: pd.DataFrame) 
     rows = page.get_by_role("group").filter(has_text="not contain the core").get_by_role("listitem")
     expect(rows).to_have_count(len(others))
     assert sorted(rows.get_by_role("link").all_inner_texts()) == sorted(others)
+
+
+def test_table_is_downloaded(page: Page, frame: pd.DataFrame) -> None:
+    labels = [column for column in frame if column.startswith("R")]
+    page.goto(f"/?collection=series&part=rgroups&property=pKi&core={quote(SERIES)}")
+    page.get_by_text("Download", exact=True).click()
+    page.get_by_text("The whole table: 240 compounds").wait_for()
+    table = pd.read_csv(download(page, "CSV"), index_col="names")
+    assert len(table) == 240
+    pd.testing.assert_frame_equal(table.loc[frame.index, labels], frame[labels], check_names=False, check_dtype=False)
+    molecules = [*Chem.SDMolSupplier(str(download(page, "SDF")))]
+    assert len(molecules) == 240
+    assert [molecule.GetProp("R3") for molecule in molecules if molecule.HasProp("R3")] == table["R3"].dropna().tolist()
+    assert "xl/worksheets/sheet1.xml" in ZipFile(download(page, "Excel")).namelist()
 
 
 def test_diverse_collection_asks_for_a_series(page: Page, look: Look) -> None:

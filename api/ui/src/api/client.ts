@@ -153,6 +153,14 @@ export type ExportRequest = components["schemas"]["ExportBody"];
 /** Series whose R groups are requested, and the core. */
 export type RgroupsRequest = components["schemas"]["RGroupsBody"];
 
+/** Media types of files of R groups. */
+const RGROUPS_MEDIA_TYPES = {
+  csv: "text/csv",
+  sdf: "chemical/x-mdl-sdfile",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+};
+export type RgroupsFormat = keyof typeof RGROUPS_MEDIA_TYPES;
+
 /** Client of one generation of one collection. A null generation means the current one. */
 export class Client {
   constructor(
@@ -254,6 +262,13 @@ export class Client {
   /** Return the R groups of a series. */
   rgroups(body: RgroupsRequest, signal?: AbortSignal): Promise<RgroupsReply> {
     return fetchJson(this.url("/rgroups", {}), postOptions(body, signal));
+  }
+
+  /** Return a file with the R groups of a series. */
+  rgroupsFile(body: RgroupsRequest, format: RgroupsFormat, signal?: AbortSignal): Promise<Blob> {
+    const { headers, ...options } = postOptions(body, signal);
+    const fileOptions = { ...options, headers: { ...headers, Accept: RGROUPS_MEDIA_TYPES[format] } };
+    return request(this.url("/rgroups", {}), fileOptions, (response) => response.blob());
   }
 
   /** Return one page of transformations between matched molecular pairs. */
