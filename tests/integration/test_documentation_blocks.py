@@ -63,6 +63,7 @@ PAGES = [
     Page("docs/how-to/fingerprints-and-vectors.md", long=True),
     Page("docs/how-to/graphs.md", ("graph_files",), long=True),
     Page("docs/how-to/larger-than-memory.md", ("part_files",)),
+    Page("docs/how-to/matched-pairs.md", ("pi3k_alpha",)),
     Page("docs/how-to/nodes.md", long=True),
     Page("docs/how-to/parquet-export.md"),
     Page("docs/how-to/python.md"),
