@@ -22,6 +22,7 @@ COMMANDS = {
     "ingest-molecules": "ingest molecules m.csv --max-rejected 1",
     "lineage": "lineage --method butina --before {generation} --output lineage.csv",
     "map": "map --output map.csv",
+    "matched-pairs": "matched-pairs --property activity --output pairs.csv",
     "mcs": "mcs --method butina --output mcs.csv",
     "neighbors": "neighbors --name m0",
     "pick": "pick --count 2 --output picked.csv",

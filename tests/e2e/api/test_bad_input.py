@@ -346,6 +346,8 @@ def test_only_search_refuses_fingerprints_of_another_rdkit(own_folder: Path, ser
         f"{URL}/items/{{}}/depiction.svg",
         f"{URL}/components/{{}}",
         f"{URL}/clusters/{{}}",
+        f"{URL}/items/{{}}/matched-pairs?property=molwt",
+        f"{URL}/matched-pairs?property=molwt&min_count={{}}",
         f"{URL}/positives/epochs/{{}}?policy=first_order",
         f"{URL}/items?limit={{}}",
         f"{URL}/items/5/neighbors?limit={{}}",

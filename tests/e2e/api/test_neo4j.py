@@ -141,6 +141,12 @@ OPERATIONS: dict[str, list[Request]] = {
         *with_queries(f"{NCI}/lineage", {"threshold": 0.3}, {"method": "scaffold"}),
         Request(f"{SOCIAL}/lineage"),
     ],
+    "GET /v1/collections/{c}/matched-pairs": with_queries(
+        f"{NCI}/matched-pairs", {"property": "molwt", "min_count": 1}, {"property": "rings", "by": "mean"}
+    ),
+    "GET /v1/collections/{c}/items/{id}/matched-pairs": with_queries(
+        f"{NCI}/items/7/matched-pairs", {"property": "molwt", "min_count": 1}
+    ),
     "GET /v1/collections/{c}/map": [
         *with_queries(f"{NCI}/map", {}, {"property": "molwt"}, {"method": "butina", "threshold": 0.3}),
         Request(f"{SOCIAL}/map"),
