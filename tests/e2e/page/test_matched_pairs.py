@@ -26,13 +26,9 @@ def _fetch(api: httpx.Client, **query: Any) -> dict[str, Any]:
 
 def _rows(region: Locator) -> list[tuple[str, ...]]:
     """Return the fragments, the number of pairs and the mean change in each row."""
-    return [
-        (
-            *(picture.get_attribute("alt") or "" for picture in row.get_by_role("img").all()[:2]),
-            *row.get_by_role("cell").all_inner_texts()[2:4],
-        )
-        for row in region.get_by_role("row").all()[1:]
-    ]
+    pictures = region.locator("tbody img").evaluate_all("images => images.map(image => image.alt)")
+    texts = region.locator("tbody td.numeric").evaluate_all("cells => cells.map(cell => cell.innerText.trim())")
+    return [*zip(pictures[::2], pictures[1::2], texts[::3], texts[1::3], strict=True)]
 
 
 def _expected(reply: dict[str, Any]) -> list[tuple[str, ...]]:
