@@ -5,11 +5,11 @@ import sys
 from collections.abc import Sequence
 
 from graphkin.protocol.descriptors import DESCRIPTORS, MOLAR_DIGITS, ActivityName
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import InvalidInput, require
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.measure import Measure
-from graphkin.protocol.requests import ClusteringFields, QueryFields, Substructure
+from graphkin.protocol.requests import ClusteringFields, ClusterSource, QueryFields, Substructure
 from graphkin.protocol.validation import translate_validation_errors
 from graphkin.protocol.values import ClusterMethod
 from graphkin.store.columns import visible_columns
@@ -42,6 +42,40 @@ def parse_query(
     filters = [parse_filter(manifest, condition) for condition in conditions]
     with translate_validation_errors():
         return QueryFields(filters=filters, substructure=parse_substructure(substructure))
+
+
+def parse_series(
+    manifest: Manifest,
+    *,
+    cluster: int | None,
+    ids: Sequence[int],
+    scaffold: str | None,
+    conditions: Sequence[str],
+    substructure: tuple[str, str] | None,
+    method: ClusterMethod | None,
+    threshold: float | None,
+) -> QueryFields:
+    """Return the query that selects a series of molecules, for the options of `options.series`.
+
+    Raises:
+        InvalidInput: If several sources are set, --method or --threshold without --cluster, or an option is invalid.
+    """
+    require(
+        cluster is not None or (method is None and threshold is None),
+        "clustering without a cluster",
+        f"--{'method' if threshold is None else 'threshold'}",
+        "--cluster with --method and --threshold",
+        hint="add `--cluster N`, a number of `graphkin cluster`",
+    )
+    clustering = {"id": cluster, "method": method or "butina", "threshold": threshold}
+    with translate_validation_errors():
+        return QueryFields(
+            filters=[parse_filter(manifest, condition) for condition in conditions],
+            substructure=parse_substructure(substructure),
+            scaffold=scaffold,
+            cluster=None if cluster is None else ClusterSource.model_validate(clustering),
+            ids=[*ids] or None,
+        )
 
 
 def parse_substructure(substructure: tuple[str, str] | None) -> Substructure | None:

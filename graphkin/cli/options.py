@@ -174,6 +174,7 @@ scaffold = option(
     help="Bemis-Murcko scaffold that molecules have exactly. Empty: molecules without rings.",
 )
 
+_SERIES_OPTIONS = ("cluster", "ids", "scaffold", "conditions", "substructure", "method", "threshold")
 _TABLE_COLUMNS = ("structure_column", "fingerprint_column", "name_column", "properties")
 _TABLE_OPTIONS = (*_TABLE_COLUMNS, "delimiter", "encoding", "decimal")
 _RUN_OPTIONS = ("files", "collection", "workers", "max_rejected", "rejections_file", "as_json", "duplicates")
@@ -243,6 +244,27 @@ def substructure(command: Callable[..., None]) -> Callable[..., None]:
                 hint="remove one of them",
             )
         command(substructure=patterns[0] if patterns else None, **arguments)
+
+    return wrapper
+
+
+def series(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that select a series of molecules, and --workers.
+
+    The command gets one mapping, `series`, with arguments of `conditions.parse_series`.
+    """
+
+    @option("--cluster", type=click.IntRange(1), metavar="N", panel="Conditions", help="Number of a cluster, from 1.")
+    @option(
+        "--id", "ids", type=click.IntRange(0), metavar="ID", multiple=True, panel="Conditions", help="Item; repeat it."
+    )
+    @scaffold
+    @conditions
+    @substructure
+    @clustering(required=False)
+    @wraps(command)
+    def wrapper(**arguments: Any) -> None:
+        command(series={name: arguments.pop(name) for name in _SERIES_OPTIONS}, **arguments)
 
     return wrapper
 

@@ -62,12 +62,30 @@ def test_part_of_the_tree_of_a_series_is_written(graphkin: Callable[..., Any], p
 
 
 @pytest.mark.parametrize(
+    ("options", "items"),
+    [
+        (("--id", "0", "--id", "2"), {"c1ccccc1": 1, "c1ccncc1": 0, "c1ccc(-c2ccncc2)cc1": 1}),
+        (("--cluster", "1", "--method", "scaffold"), {"c1ccccc1": 2}),
+        (("--scaffold", "C1=CN=CC=C1"), {"c1ccncc1": 1}),
+    ],
+)
+def test_tree_of_a_series_is_written(
+    graphkin: Callable[..., Any], place: tuple[str, ...], options: tuple[str, ...], items: dict[str, int]
+) -> None:
+    graphkin("scaffolds", *place, *options, "--output", "series.csv")
+    rows = pd.read_csv("series.csv")
+    assert dict(zip(rows["scaffold"], rows["items"], strict=True)) == items
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--property", "pIC5"), "pIC50"),
         (("--parent", "Cc1ccccc1"), "its scaffold is c1ccccc1"),
         (("--parent", "C1CCCC1"), "no molecule of this collection"),
         (("--filter", "pIC50"), "invalid condition"),
+        (("--method", "single"), "--cluster"),
+        (("--id", "1", "--scaffold", "c1ccccc1"), "at most one of"),
     ],
 )
 def test_error_names_the_invalid_value(

@@ -2,12 +2,10 @@
 
 from functools import partial
 from pathlib import Path
-
-import click
+from typing import Any
 
 from graphkin.cli import options
 from graphkin.cli.help import command, option
-from graphkin.protocol.values import ClusterMethod
 
 
 @command(
@@ -23,12 +21,7 @@ from graphkin.protocol.values import ClusterMethod
     ]
 )
 @options.source_generation
-@option("--cluster", type=click.IntRange(1), metavar="N", panel="Conditions", help="Number of a cluster, from 1.")
-@option("--id", "ids", type=click.IntRange(0), metavar="ID", multiple=True, panel="Conditions", help="Item; repeat it.")
-@options.scaffold
-@options.conditions
-@options.substructure
-@options.clustering(required=False)
+@options.series
 @option(
     "--core",
     metavar="CORE",
@@ -44,13 +37,7 @@ def rgroups(
     store_location: str,
     collection: str,
     generation: str | None,
-    cluster: int | None,
-    ids: tuple[int, ...],
-    scaffold: str | None,
-    conditions: tuple[str, ...],
-    substructure: tuple[str, str] | None,
-    method: ClusterMethod | None,
-    threshold: float | None,
+    series: dict[str, Any],
     workers: int | None,
     core: str | None,
     property: str | None,
@@ -71,7 +58,7 @@ def rgroups(
     """
     import numpy as np
 
-    from graphkin.cli.conditions import parse_filter, parse_substructure
+    from graphkin.cli.conditions import parse_series
     from graphkin.cli.output import atomic_file, progress, report_file, require_json_apart
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
@@ -80,53 +67,38 @@ def rgroups(
     from graphkin.export.results import export_result, result_format
     from graphkin.protocol.errors import require
     from graphkin.protocol.filters import Sort
-    from graphkin.protocol.requests import ClusterSource
     from graphkin.protocol.rgroups import RGroupsBody
     from graphkin.protocol.validation import translate_validation_errors
     from graphkin.store import open_generation
 
     require_json_apart(output, as_json)
     format = "csv" if str(output) == "-" else result_format(output)
-    require(
-        cluster is not None or (method is None and threshold is None),
-        "clustering without a cluster",
-        f"--{'method' if threshold is None else 'threshold'}",
-        "--cluster with --method and --threshold",
-        hint="add `--cluster N`, a number of `graphkin cluster`",
-    )
     require(not descending or sort is not None, "order", "--descending", "--sort COLUMN", hint="add `--sort COLUMN`")
     with open_generation(store_location, collection, generation) as reader:
-        clustering = {"id": cluster, "method": method or "butina", "threshold": threshold}
+        order = None if sort is None else Sort(by=sort, descending=descending)
         with translate_validation_errors():
-            request = RGroupsBody(
-                filters=[parse_filter(reader.manifest, condition) for condition in conditions],
-                substructure=parse_substructure(substructure),
-                scaffold=scaffold,
-                cluster=None if cluster is None else ClusterSource.model_validate(clustering),
-                ids=[*ids] or None,
-                sort=None if sort is None else Sort(by=sort, descending=descending),
-                core=core,
-                property=property,
+            request = RGroupsBody.model_validate(
+                {**dict(parse_series(reader.manifest, **series)), "sort": order, "core": core, "property": property}
             )
         opened = OpenCollection(reader, partial(local_ports, threads=workers, stage=progress().stage))
-        series = opened.rgroups(request)
-        items = opened.items_of(np.concatenate([series.ids, series.unmatched]))
-        table = rgroups_table(series.cores, series.groups, items, property)
-        structures, lay_out = ("smiles", "core", *series.groups), partial(align_row, [*series.groups])
+        result = opened.rgroups(request)
+        items = opened.items_of(np.concatenate([result.ids, result.unmatched]))
+        table = rgroups_table(result.cores, result.groups, items, property)
+        structures, lay_out = ("smiles", "core", *result.groups), partial(align_row, [*result.groups])
         blocks = export_result(table, format, structures, heat=property, lay_out=lay_out)
         with atomic_file(output) as file:
             file.writelines(blocks)
-    matched, total = len(series.ids), len(series.ids) + len(series.unmatched)
-    positions = ", ".join(series.groups) or "no position"
-    text = f"{matched:,} of {total:,} molecules contain the core {series.common_core}: {positions}"
+    matched, total = len(result.ids), len(result.ids) + len(result.unmatched)
+    positions = ", ".join(result.groups) or "no position"
+    text = f"{matched:,} of {total:,} molecules contain the core {result.common_core}: {positions}"
     report_file(
         output,
         as_json,
         text,
         generation=reader.id,
-        core=series.common_core,
-        **series.core._asdict(),
-        positions=[*series.groups],
+        core=result.common_core,
+        **result.core._asdict(),
+        positions=[*result.groups],
         molecules=matched,
-        unmatched=series.unmatched.tolist(),
+        unmatched=result.unmatched.tolist(),
     )

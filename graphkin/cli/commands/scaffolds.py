@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,8 +27,7 @@ from graphkin.cli.help import command, option
     ]
 )
 @options.source_generation
-@options.conditions
-@options.substructure
+@options.series
 @option(
     "--property",
     "property",
@@ -47,15 +47,13 @@ from graphkin.cli.help import command, option
     panel="Query",
     help="Smallest number of molecules in the branch of a scaffold.",
 )
-@options.workers
 @options.output
 @options.as_json
 def scaffolds(
     store_location: str,
     collection: str,
     generation: str | None,
-    conditions: tuple[str, ...],
-    substructure: tuple[str, str] | None,
+    series: dict[str, Any],
     property: str | None,
     parent: str | None,
     levels: int | None,
@@ -66,7 +64,8 @@ def scaffolds(
 ) -> None:
     """Write the Bemis-Murcko scaffolds of a series as a tree.
 
-    The series is the molecules that meet the conditions, which are those of `graphkin query`, or all molecules.
+    The series is a cluster, the molecules with a scaffold, or items by id. --filter and --substructure select among
+    them, or among all molecules.
 
     A scaffold is the rings of a molecule and the linkers between them. Its parent is the scaffold that remains after
     one ring system and its linker are removed; if several can be removed, the parent has the most rings, then the
@@ -76,7 +75,7 @@ def scaffolds(
     (molecules with this scaffold or one below it), and with --property min, max, mean and values of both. Each scaffold
     is followed by the scaffolds below it, and the largest branch comes first.
     """
-    from graphkin.cli.conditions import parse_query
+    from graphkin.cli.conditions import parse_series
     from graphkin.cli.output import atomic_file, progress, report_file, require_json_apart
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
@@ -87,10 +86,9 @@ def scaffolds(
 
     require_json_apart(output, as_json)
     with open_generation(store_location, collection, generation) as reader:
-        series = parse_query(reader.manifest, conditions, substructure)
         part = {"property": property, "parent": parent, "levels": levels, "min_count": min_count}
         with translate_validation_errors():
-            request = ScaffoldTreeFields.model_validate({**dict(series or ()), **part})
+            request = ScaffoldTreeFields.model_validate({**dict(parse_series(reader.manifest, **series)), **part})
         open_collection = OpenCollection(reader, partial(local_ports, threads=workers, stage=progress().stage))
         counts = open_collection.scaffold_tree(request)
         with atomic_file(output) as file:
