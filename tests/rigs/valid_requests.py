@@ -115,6 +115,7 @@ def _collection_paths(number: str) -> Iterator[str]:
     yield from ("/components?min_similarity=0.5", "/components?min_similarity=0.7&min_size=3", "/components/0")
     for clustering in _CLUSTERINGS:
         yield from (f"/clusters?{clustering}{rest}" for rest in ("", "&limit=3", f"&property={number}"))
+        yield from (f"/lineage?{clustering}{rest}" for rest in ("", "&limit=3"))
         yield from (f"/clusters/{rest}?{clustering}" for rest in ("1", "1/mcs", "1/mcs.svg"))
     yield from (f"/cliffs?property={number}&by={by}&limit=5" for by in ("sali", "difference"))
     yield from (f"/structure{kind}?smiles={_PHENOL}" for kind in ("", ".svg"))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import httpx
 from playwright.sync_api import Page, expect
@@ -22,12 +23,18 @@ def test_changes_of_clusters_since_an_append(
     tmp_path: Path,
     nci_smiles: list[str],
 ) -> None:
-    options = {"store": tmp_path / "store", "collection": "series", "threshold": 0.3, "workers": 1, "max_rejected": 1}
+    options: dict[str, Any] = {
+        "store": tmp_path / "store",
+        "collection": "series",
+        "threshold": 0.3,
+        "workers": 1,
+        "max_rejected": 1,
+    }
     with graphkin.ingest(nci_smiles[:180], **options) as collection:
         before = collection.generation
         collection.append(nci_smiles[180:260], workers=1, max_rejected=1)
     with serve(tmp_path / "store") as api:
-        query = {"before": before, "threshold": 0.3}
+        query: dict[str, Any] = {"before": before, "threshold": 0.3}
         reply = until_available(lambda: api.get(LINEAGE, params=query)).json()
         merged = next(row for row in reply["rows"] if row["event"] == "merged")
         page.goto(f"{api.base_url}/?collection=series&part=clusters&min_similarity=0.3")
