@@ -67,6 +67,7 @@ PAGES = [
     Page("docs/how-to/nodes.md", long=True),
     Page("docs/how-to/parquet-export.md"),
     Page("docs/how-to/python.md"),
+    Page("docs/how-to/descriptors.md", ("pi3k_alpha",)),
     Page("docs/how-to/rgroups.md", ("pi3k_alpha",)),
     Page("docs/how-to/scaffolds.md", ("pi3k_alpha",)),
     Page("docs/how-to/scikit-learn.md"),
