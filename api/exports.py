@@ -99,7 +99,7 @@ class Exports:
         self._cache.clear()
         self._exit_stack.close()
 
-    async def stream(self, generation: Generation, *, task: str = "export", **options: Any) -> AsyncGenerator[bytes]:
+    async def stream(self, generation: Generation, task: str = "export", /, **options: Any) -> AsyncGenerator[bytes]:
         """Yield the bytes of an export, created in a worker process.
 
         The server process would stall if it created exports itself: RDKit computes the coordinates of SD files and

@@ -347,7 +347,7 @@ DESCRIPTIONS = {
     "RGroupsReply.columns": "Positions in order.",
     "RGroupsReply.compared": "Number of molecules whose common substructure the core is, at most 100; 0 for other "
     "sources.",
-    "RGroupsReply.complete": "Whether the search for the core ended within its 1 s; if not, a larger core may exist.",
+    "RGroupsReply.complete": "Whether the search for the core ended within its 2 s; if not, a larger core may exist.",
     "RGroupsReply.core": "Core of most rows as SMILES, with `[*:1]` at position R1.",
     "RGroupsReply.pattern": "SMILES or SMARTS that RDKit matched.",
     "RGroupsReply.property": "Property of the values; null if the request names none.",

@@ -58,7 +58,7 @@ async def rgroups(
     format = _FORMATS[context.media_type]
     chunks = state_of(request)["exports"].stream(
         context.generation,
-        task="export_rgroups",
+        "export_rgroups",
         format=format,
         property=body.property,
         ids=series.ids.tolist(),

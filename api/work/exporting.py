@@ -98,7 +98,8 @@ def export_rgroups(
     items = read_items(source, np.array([*ids, *unmatched], np.int32))
     table = rgroups_table(cores, groups, items, property)
     lay_out = partial(align_row, [*groups])
-    yield from export_result(table, format, ("smiles", "core", *groups), heat=property, lay_out=lay_out)
+    heat = None if property is None else table.column_names[1]
+    yield from export_result(table, format, ("smiles", "core", *groups), heat=heat, lay_out=lay_out)
 
 
 def _comparison(generation: Generation, packed_query: dict[str, Any]) -> Comparison:

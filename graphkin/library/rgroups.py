@@ -48,7 +48,7 @@ class RGroupTable:
     table: Table
     unmatched: Table
     _rows: pa.Table
-    _property: str | None
+    _heat: str | None
 
     def __len__(self) -> int:
         return len(self.table)
@@ -72,7 +72,7 @@ class RGroupTable:
         """
         structures, lay_out = ("smiles", "core", *self.positions), partial(align_row, self.positions)
         format = result_format(Path(path))
-        blocks = export_result(self._rows, format, structures, heat=self._property, lay_out=lay_out)
+        blocks = export_result(self._rows, format, structures, heat=self._heat, lay_out=lay_out)
         with atomic_file(Path(path)) as file:
             file.writelines(blocks)
 
@@ -153,5 +153,5 @@ class RGroupTables(CollectionBase):
             table=Table(rows)[:count],
             unmatched=Table(items)[count:],
             _rows=rows,
-            _property=property,
+            _heat=None if property is None else rows.column_names[1],
         )

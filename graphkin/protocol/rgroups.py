@@ -123,7 +123,7 @@ class RGroupsReply(FromGeneration):
     `core` is the core of most rows, as SMILES with labels. `pattern` is the SMILES or SMARTS that RDKit matched; as
     `core` of another request, it leads to the same positions. `source` says where the pattern comes from. `compared` is
     the number of molecules whose maximum common substructure it is: evenly spaced molecules of the series, at most 100;
-    0 for other sources. `complete` is false if the search for that substructure reached its time limit of 1 s,
+    0 for other sources. `complete` is false if the search for that substructure reached its time limit of 2 s,
     so that a larger core may exist.
 
     `columns` are the positions in order. `rows` are the molecules with the core, in the order of the series.

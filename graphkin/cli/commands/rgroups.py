@@ -85,7 +85,8 @@ def rgroups(
         items = opened.items_of(np.concatenate([result.ids, result.unmatched]))
         table = rgroups_table(result.cores, result.groups, items, property)
         structures, lay_out = ("smiles", "core", *result.groups), partial(align_row, [*result.groups])
-        blocks = export_result(table, format, structures, heat=property, lay_out=lay_out)
+        heat = None if property is None else table.column_names[1]
+        blocks = export_result(table, format, structures, heat=heat, lay_out=lay_out)
         with atomic_file(output) as file:
             file.writelines(blocks)
     matched, total = len(result.ids), len(result.ids) + len(result.unmatched)

@@ -11,7 +11,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdRGroupDecomposition
 
 from graphkin.collection.batches import add_item_columns
-from graphkin.collection.clusters.mcs import COMPARED, evenly_spaced, find_mcs, require_molecules
+from graphkin.collection.clusters.mcs import COMPARED, SECONDS, evenly_spaced, find_mcs, require_molecules
 from graphkin.collection.sar.free_wilson import FreeWilson, fit_free_wilson
 from graphkin.collection.sar.group_matrix import GroupMatrix, group_matrix
 from graphkin.protocol.errors import InvalidInput
@@ -19,9 +19,6 @@ from graphkin.protocol.rgroups import CoreSource, RGroupsReply
 from graphkin.protocol.values import MAX_SERIES
 from graphkin.store.base import Generation
 from graphkin.store.records import Float64, Int32
-
-MCS_SECONDS = 1
-"""Time limit of the search for the core of a series, in seconds."""
 
 _CORE = "Core"
 
@@ -100,9 +97,9 @@ class RGroups:
         Raises:
             InvalidInput: There are no such two positions.
         """
-        first, second = positions or (*self.groups, None, None)[:2]
-        if positions is None and second is None:
+        if positions is None and len(self.groups) < 2:
             return None
+        first, second = positions or [*self.groups][:2]
         if first not in self.groups or second not in self.groups or first == second:
             raise InvalidInput(
                 "the matrix needs two positions of the R-group table",
@@ -150,7 +147,8 @@ def rgroups_table(
     """Return R groups as a table: one row for each molecule with the core, then one for each without it.
 
     The columns are id, the property, core, the positions, and then the columns of the items. Molecules without the core
-    have no values in core and at the positions.
+    have no values in core and at the positions. A column of the items with the name of a position gets the prefix
+    `item_`.
 
     Args:
         cores: Core of each molecule that has it.
@@ -163,9 +161,13 @@ def rgroups_table(
         name: pa.array([*(text or None for text in column), *missing], pa.string())
         for name, column in {"core": cores, **groups}.items()
     }
-    if property is None or property in columns:
+    if property is None:
         return add_item_columns({"id": items["id"], **columns}, items)
-    return add_item_columns({"id": items["id"], property: items[property], **columns}, items.drop_columns([property]))
+    title = property
+    while title in columns:
+        title = f"item_{title}"
+    first = {"id": items["id"], title: items[property]}
+    return add_item_columns({**first, **columns}, items.drop_columns([property]))
 
 
 def require_series(generation: Generation, ids: Int32) -> None:
@@ -222,12 +224,12 @@ def decompose(
 def _common_core(smiles: Sequence[str]) -> Core:
     """Return the maximum common substructure of molecules, of which at most `COMPARED` are compared."""
     compared = [smiles[position] for position in evenly_spaced(len(smiles), COMPARED)]
-    mcs = find_mcs(compared, MCS_SECONDS)
+    mcs = find_mcs(compared)
     if mcs.smarts is None:
         raise InvalidInput(
             "these molecules have no common substructure"
             if mcs.complete
-            else f"no common substructure of these molecules was found within {MCS_SECONDS} s",
+            else f"no common substructure of these molecules was found within {SECONDS} s",
             given=f"{len(smiles):,} molecules",
             expected="molecules of one series, or a core",
             hint="set core, or select molecules that are more alike",

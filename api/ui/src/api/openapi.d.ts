@@ -3270,7 +3270,7 @@ export interface components {
          *     `core` is the core of most rows, as SMILES with labels. `pattern` is the SMILES or SMARTS that RDKit matched; as
          *     `core` of another request, it leads to the same positions. `source` says where the pattern comes from. `compared` is
          *     the number of molecules whose maximum common substructure it is: evenly spaced molecules of the series, at most 100;
-         *     0 for other sources. `complete` is false if the search for that substructure reached its time limit of 1 s,
+         *     0 for other sources. `complete` is false if the search for that substructure reached its time limit of 2 s,
          *     so that a larger core may exist.
          *
          *     `columns` are the positions in order. `rows` are the molecules with the core, in the order of the series.
@@ -3312,7 +3312,7 @@ export interface components {
             compared: number;
             /**
              * Complete
-             * @description Whether the search for the core ended within its 1 s; if not, a larger core may exist.
+             * @description Whether the search for the core ended within its 2 s; if not, a larger core may exist.
              * @example true
              */
             complete: boolean;

@@ -5,13 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from rdkit import Chem
 from rdkit.Chem import rdRGroupDecomposition
 from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
 from graphkin.collection.open_collection import OpenCollection
-from graphkin.collection.sar.rgroups import Decomposition, decompose, require_series
+from graphkin.collection.sar.rgroups import Decomposition, decompose, require_series, rgroups_table
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Sort
 from graphkin.protocol.requests import Substructure
@@ -61,7 +62,7 @@ def assembled(row: dict[str, str]) -> str:
 
 @pytest.mark.parametrize("core", [CORE, "[*:1]c1ncnc(-c2cccnc2N)n1", "c1ccccc1"])
 def test_groups_equal_rdkits_decomposition(series: list[str], core: str) -> None:
-    molecules = series[:30]
+    molecules = series[15:30]
     decomposition = decompose(molecules, core)
     expected, unmatched = rdkit_rows(Chem.MolFromSmiles(core), molecules)
     assert rows(decomposition) == expected
@@ -85,15 +86,21 @@ def test_core_with_atom_lists_is_read_as_smarts() -> None:
     assert without_labels(decomposition.cores[1]) == without_labels("*c1ccnc(*)c1")
 
 
-def test_default_core_is_the_maximum_common_substructure(series: list[str]) -> None:
-    pattern = Chem.MolFromSmiles(CORE)
-    members = [each for each in series if Chem.MolFromSmiles(each).HasSubstructMatch(pattern)]
+def test_default_core_is_the_maximum_common_substructure() -> None:
+    members = ["CN1CCC(CC1)c1ccc(F)cc1", "CCN1CCC(CC1)c1ccc(Cl)cc1", "O=C(C)N1CCC(CC1)c1ccc(Cl)cc1C"]
     decomposition = decompose(members, None)
-    assert (decomposition.core.source, decomposition.core.compared, decomposition.core.complete) == ("mcs", 100, True)
+    assert (decomposition.core.source, decomposition.core.compared, decomposition.core.complete) == ("mcs", 3, True)
     core = Chem.MolFromSmarts(decomposition.core.pattern)
-    assert core.GetNumAtoms() > pattern.GetNumAtoms()
+    assert core.GetNumAtoms() == 13
     assert rows(decomposition) == rdkit_rows(core, members)[0]
     assert decompose(members, decomposition.core.pattern)[1:] == decomposition[1:]
+
+
+def test_at_most_100_molecules_are_compared() -> None:
+    esters = [f"{'C' * (number % 5 + 1)}OC(=O)c1ccccc1" for number in range(150)]
+    decomposition = decompose(esters, None)
+    assert decomposition.core.compared == 100
+    assert decomposition.matched == [*range(150)]
 
 
 def test_one_molecule_is_its_own_core() -> None:
@@ -176,3 +183,17 @@ def test_series_has_at_most_2000_molecules(collection: OpenCollection) -> None:
     require_series(collection.generation, np.zeros(2000, np.int32))
     with pytest.raises(InvalidInput, match="too many molecules"):
         require_series(collection.generation, np.zeros(2001, np.int32))
+
+
+def test_table_keeps_columns_with_the_names_of_positions() -> None:
+    items = pa.table({"id": [4, 2], "smiles": ["Cc1ccccc1", "CCO"], "R1": [1.5, 2.5], "core": ["a", None]})
+    table = rgroups_table(["c1ccc([*:1])cc1"], {"R1": ["C[*:1]"]}, items, "R1")
+    assert table.to_pydict() == {
+        "id": [4, 2],
+        "item_R1": [1.5, 2.5],
+        "core": ["c1ccc([*:1])cc1", None],
+        "R1": ["C[*:1]", None],
+        "smiles": ["Cc1ccccc1", "CCO"],
+        "item_core": ["a", None],
+    }
+    assert rgroups_table([], {}, items).column_names == ["id", "core", "smiles", "R1", "item_core"]
