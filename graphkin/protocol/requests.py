@@ -504,7 +504,6 @@ class DepictionQuery(ComparisonFields, DrawingQuery):
             description="Core of an R-group table to align the depiction with, as SMILES, instead of `highlight`. The "
             "R groups of the item may follow, each after a `.`. Then each group is at its own position even in a "
             "symmetrical core. `mark` refers to the atoms of the core.",
-            examples=["c1cc([*:2])ccc1[*:1].[*:1]Cl.[*:2]F"],
         ),
     ] = None
 

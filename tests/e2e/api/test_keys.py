@@ -63,7 +63,9 @@ REQUIRED_ACCESS: dict[str, Access] = {
     f"POST {C}/scaffolds": "read",
     f"POST {C}/search": "read",
     f"POST {C}/search/batch": "read",
+    f"GET {C}/descriptors": "read",
     f"GET {C}/structure": "read",
+    f"GET {C}/structure/descriptors": "read",
     f"GET {C}/structure.svg": "read",
     "GET /metrics": "admin",
 }
