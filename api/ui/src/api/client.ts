@@ -188,6 +188,16 @@ export class Client {
     return this.get("/structure", structure, signal);
   }
 
+  /** Return the molecular descriptors and the activities that the collection offers as columns. */
+  descriptors(signal?: AbortSignal): Promise<components["schemas"]["DescriptorsReply"]> {
+    return this.get("/descriptors", {}, signal);
+  }
+
+  /** Compute the molecular descriptors of a structure, which need not be an item. */
+  structureDescriptors(smiles: string, signal?: AbortSignal): Promise<components["schemas"]["StructureDescriptorsReply"]> {
+    return this.get("/structure/descriptors", { smiles }, signal);
+  }
+
   /** Return one page of the stored neighbors of an item, the most similar first. */
   neighbors(
     id: number,
