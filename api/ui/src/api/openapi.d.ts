@@ -9706,7 +9706,10 @@ export interface operations {
                  * @example true
                  */
                 turned?: boolean;
-                /** @description Core of an R-group table to align the depiction with, as SMILES, instead of `highlight`. The R groups of the item may follow, each after a `.`. Then each group is at its own position even in a symmetrical core. `mark` refers to the atoms of the core. */
+                /**
+                 * @description Core of an R-group table to align the depiction with, as SMILES, instead of `highlight`. The R groups of the item may follow, each after a `.`. Then each group is at its own position even in a symmetrical core. `mark` refers to the atoms of the core.
+                 * @example c1ccncc1
+                 */
                 core?: string | null;
             };
             header?: never;
