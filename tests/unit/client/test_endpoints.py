@@ -51,6 +51,8 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("get", f"{_C}/negatives"): Collection.negatives,
     ("get", f"{_C}/export"): Collection.export,
     ("post", f"{_C}/export"): Collection.export,
+    ("get", f"{_C}/descriptors"): Collection.descriptors,
+    ("get", f"{_C}/structure/descriptors"): Collection.structure_descriptors,
     ("post", f"{_C}/positives/batch"): Collection.positives_batch,
     ("post", f"{_C}/pick"): Collection.pick,
     ("post", f"{_C}/rgroups"): Collection.rgroups,
