@@ -156,7 +156,7 @@ class Depictor:
             )
         except TimeoutError as error:
             raise processors_busy("the R groups could not be found in time") from error
-        except WorkerLost as error:
+        except (WorkerLost, TaskError) as error:
             raise InvalidInput(
                 f"finding these R groups takes more than {_SERIES_SECONDS:g} s of a processor, or too much memory",
                 given=f"{len(molecules):,} molecules",

@@ -15,11 +15,11 @@ from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import SeriesRoute
 from graphkin.collection.sar.rgroups import RGroups
-from graphkin.export.results import RESULT_MEDIA_TYPES
+from graphkin.depiction.rgroup_files import RGROUP_MEDIA_TYPES
 from graphkin.protocol.requests import GenerationQuery
 from graphkin.protocol.rgroups import RGroupsBody, RGroupsReply
 
-_FORMATS = {media_type: format for format, media_type in RESULT_MEDIA_TYPES.items()}
+_FORMATS = {media_type: format for format, media_type in RGROUP_MEDIA_TYPES.items()}
 
 router = APIRouter(
     prefix="/v1/collections/{c}",
@@ -48,7 +48,8 @@ async def rgroups(
     data, and the matrix of two positions has the mean of the property for each combination of R groups.
 
     `Accept` selects JSON, or a file with all molecules: CSV, Parquet, an SD file in which molecules are aligned with
-    their core, or an Excel workbook that colors the property by value.
+    their core, an Excel workbook that colors the property by value, or a picture of the first 100 molecules with the
+    core (SVG, PNG) that shows at most 600 structures.
     """
     context = await open_context(request, c, (*_FORMATS, JSON))
     series = await context.run(context.collection.rgroups, body)
@@ -73,6 +74,7 @@ async def rgroups(
 def _reply(context: RequestContext, body: RGroupsBody, series: RGroups) -> Response:
     items = context.open_generation.encode_items(series.ids.tolist())
     rows = (b'{"item":%b,%b' % (item, to_json(row)[1:]) for item, row in zip(items, series.rows(), strict=True))
+    positions = body.matrix or [*series.groups][:2]
     fields = {
         "core": series.common_core,
         **series.core._asdict(),
@@ -80,6 +82,6 @@ def _reply(context: RequestContext, body: RGroupsBody, series: RGroups) -> Respo
         "columns": [*series.groups],
         "unmatched": series.unmatched.tolist(),
         "free_wilson": series.free_wilson(),
-        "matrix": series.matrix(body.matrix),
+        "matrix": series.matrix(*positions) if len(positions) == 2 else None,
     }
     return context.json(fields, rows=json_array(rows))

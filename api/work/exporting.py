@@ -1,7 +1,6 @@
 """Tasks `export` and `export_rgroups`: write a generation, a selection of it, or the R groups of a series as a file."""
 
 from collections.abc import Generator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +8,9 @@ import numpy as np
 from graphkin.api.work.queries import unpack_query
 from graphkin.collection.exporting import export as export_generation
 from graphkin.collection.sar.rgroups import rgroups_table
-from graphkin.depiction.rgroups import align_row
+from graphkin.depiction.rgroup_files import RGroupFormat
+from graphkin.depiction.rgroup_files import export_rgroups as write_rgroups
 from graphkin.export import read_items
-from graphkin.export.results import ResultFormat, export_result
 from graphkin.export.table import Comparison
 from graphkin.protocol.values import Exported
 from graphkin.similarity.kinds import kind_of
@@ -71,7 +70,7 @@ def export_rgroups(
     store: str,
     collection: str,
     generation: str,
-    format: ResultFormat,
+    format: RGroupFormat,
     property: str | None,
     ids: list[int],
     cores: list[str],
@@ -97,9 +96,7 @@ def export_rgroups(
     source = open_cached(store, collection, generation)
     items = read_items(source, np.array([*ids, *unmatched], np.int32))
     table = rgroups_table(cores, groups, items, property)
-    lay_out = partial(align_row, [*groups])
-    heat = None if property is None else table.column_names[1]
-    yield from export_result(table, format, ("smiles", "core", *groups), heat=heat, lay_out=lay_out)
+    yield from write_rgroups(table, [*groups], property, format)
 
 
 def _comparison(generation: Generation, packed_query: dict[str, Any]) -> Comparison:

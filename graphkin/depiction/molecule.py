@@ -48,7 +48,7 @@ def draw_molecule(
         is_fragment: Whether the molecule is a fragment whose `*` atoms are attachment points. They are drawn as cut
             bonds, with their atom map numbers if there are several.
     """
-    molecule = parse(smiles)
+    molecule = parse_fragment(smiles) if is_fragment else parse(smiles)
     if reference is not None and len(pairs) >= _MIN_ALIGNED:
         _align(molecule, parse(reference), pairs)
     shared = {atom for atom, _ in pairs} if core is None else {*align_with_core(molecule, core)}
@@ -109,6 +109,21 @@ def parse(smiles: str) -> Chem.Mol:
     if molecule is None:
         raise ValueError(f"cannot read back {smiles}")
     return molecule
+
+
+def parse_fragment(smiles: str) -> Chem.Mol:
+    """Return a fragment for a drawing, even a part of an aromatic ring, which is no molecule.
+
+    Raises:
+        ValueError: The fragment is no SMILES.
+    """
+    with rdBase.BlockLogs():
+        fragment = Chem.MolFromSmiles(smiles) or Chem.MolFromSmiles(smiles, sanitize=False)
+    if fragment is None:
+        raise ValueError(f"cannot read back {smiles}")
+    fragment.UpdatePropertyCache(strict=False)
+    Chem.FastFindRings(fragment)
+    return fragment
 
 
 def _escape(text: str) -> str:

@@ -1,20 +1,28 @@
-"""Task `draw_rgroup_table`: an R-group table as one picture, with structures aligned to the core."""
+"""An R-group table as one picture, with molecules aligned with the core."""
 
 import unicodedata
-from base64 import b64encode
+from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, TypedDict
+from typing import Literal
 
+import pyarrow as pa
 from rdkit import Chem, rdBase
 from rdkit.Chem.Draw import rdMolDraw2D
 from rdkit.Geometry import Point2D
 
-from graphkin.depiction.molecule import PALETTE, number_attachment_points, parse
-from graphkin.depiction.rgroups import align_with_core, core_template, read_core
+from graphkin.depiction.molecule import PALETTE, number_attachment_points, parse, parse_fragment
+from graphkin.depiction.rgroups import align_row, core_template
+from graphkin.protocol.errors import InvalidInput
 
 PictureFormat = Literal["svg", "png"]
 
-_WIDTH, _STRUCTURE = 210, 140  # pixels of a structure
+MAX_ROWS = 100
+"""The largest number of molecules of a picture."""
+
+MAX_STRUCTURES = 600
+"""The largest number of molecules and R groups of a picture, which has at least one row."""
+
+_WIDTH, _STRUCTURE = 240, 170  # width and height of a structure in pixels
 _TEXT = 24  # height of a line of text in pixels
 _ROW = _STRUCTURE + _TEXT
 _VALUE_WIDTH = 120  # pixels of the column of the property
@@ -25,72 +33,65 @@ _GRAY, _BLACK = (0.8, 0.8, 0.8), (0.0, 0.0, 0.0)
 _SMALLEST, _LARGEST = (1.0, 1.0, 1.0), (0.45, 0.72, 0.88)  # background of the smallest and the largest value
 
 
-class PictureRow(TypedDict):
-    """One molecule of a picture.
-
-    Attributes:
-        name: The text under the structure.
-        smiles: The molecule.
-        core: Its core as SMILES with attachment points.
-        groups: Its group at each position, in the order of positions.
-        value: The value of the property, or None.
-    """
-
-    name: str
-    smiles: str
-    core: str
-    groups: Sequence[str]
-    value: float | None
-
-
-def draw_rgroup_table(
-    core: str,
-    positions: Sequence[str],
-    rows: Sequence[PictureRow],
-    property: str | None,
-    note: str,
-    format: PictureFormat,
-) -> str:
+def draw_rgroup_table(table: pa.Table, positions: Sequence[str], property: str | None, format: PictureFormat) -> bytes:
     """Draw an R-group table.
 
-    The head shows the core with its positions. Each row shows a molecule, its groups and its value of the property on a
-    background that is darker for a larger value.
+    The head shows the core of most molecules with its positions. Each row shows a molecule, its groups and its value of
+    the property on a background that is darker for a larger value. The line under the table says how many molecules are
+    left out: those without the core, and those beyond `MAX_ROWS` or `MAX_STRUCTURES`.
 
     Args:
-        core: The core of most molecules as SMILES.
+        table: Columns id, smiles, names, core, the positions and the property. The core is null for molecules without
+            the core.
         positions: Names of the positions.
-        rows: The molecules.
         property: Name of the property, or None.
-        note: A line under the table.
         format: Format of the picture.
 
-    Returns:
-        The SVG document, or the PNG file in base64.
+    Raises:
+        InvalidInput: No molecule has the core.
     """
+    matched = table.filter(table["core"].is_valid())
+    if matched.num_rows == 0:
+        raise InvalidInput(
+            "there is nothing to draw: no molecule of the series contains the core",
+            given=f"{table.num_rows:,} molecules",
+            expected="a core that a molecule of the series contains",
+            hint="leave core out: the maximum common substructure of the series is a core of all its molecules",
+        )
+    rows = matched.slice(0, min(MAX_ROWS, max(1, MAX_STRUCTURES // (1 + len(positions))))).to_pylist()
     page = _Page(len(positions), len(rows), format, has_value=property is not None)
+    values = [None if property is None else row[property] for row in rows]
+    numbers = [value for value in values if value is not None]
+    low, high = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
     last = len(positions) + 1
-    values = [row["value"] for row in rows if row["value"] is not None]
-    low, high = (min(values), max(values)) if values else (0.0, 0.0)
     with rdBase.BlockLogs():
-        page.structure(0, 0, core_template(read_core(core)))
-        for column, name in enumerate(positions, 1):
-            page.text(0, column, name)
+        ((core, _),) = Counter(matched["core"].to_pylist()).most_common(1)
+        page.structure(0, 0, core_template(parse_fragment(core)))
+        for column, position in enumerate(positions, 1):
+            page.text(0, column, position)
         if property is not None:
             page.text(0, last, property)
-        for number, row in enumerate(rows, 1):
+        for number, (row, value) in enumerate(zip(rows, values, strict=True), 1):
             molecule = parse(row["smiles"])
-            align_with_core(molecule, ".".join([row["core"], *row["groups"]]))
-            page.structure(number, 0, molecule, row["name"])
-            for column, group in enumerate(row["groups"], 1):
-                page.structure(number, column, _parse_group(group), is_fragment=True)
-            if row["value"] is not None:
-                page.fill(number, last, (row["value"] - low) / (high - low) if high > low else 0.0)
-                page.text(number, last, f"{row['value']:g}")
-    return page.finish(note)
+            align_row(positions, molecule, row)
+            page.structure(number, 0, molecule, row["names"][0] if row["names"] else str(row["id"]))
+            for column, position in enumerate(positions, 1):
+                if row[position] is not None:
+                    page.structure(number, column, _parse_group(row[position]), is_fragment=True)
+            if value is not None:
+                page.fill(number, last, (value - low) / (high - low) if high > low else 0.0)
+                page.text(number, last, f"{value:g}")
+    return page.finish(_note(len(rows), matched.num_rows, table.num_rows))
+
+
+def _note(drawn: int, matched: int, total: int) -> str:
+    """Return the line under a picture."""
+    note = f"The first {drawn:,} of {matched:,} molecules" if drawn < matched else f"{matched:,} molecules"
+    return note if matched == total else f"{note}; {total - matched:,} without the core are left out"
 
 
 def _parse_group(smiles: str) -> Chem.Mol:
-    group = parse(smiles)
+    group = parse_fragment(smiles)
     number_attachment_points(group)
     return group
 
@@ -138,8 +139,8 @@ class _Page:
         left, top = self._lefts[column], row * _ROW
         self._canvas.DrawRect(Point2D(left, top), Point2D(left + _VALUE_WIDTH, top + _ROW), rawCoords=True)
 
-    def finish(self, note: str) -> str:
-        """Draw lines between the rows and the note, and return the picture as SVG, or as PNG in base64."""
+    def finish(self, note: str) -> bytes:
+        """Draw lines between the rows and the note, and return the picture."""
         self._canvas.SetOffset(0, 0)
         self._canvas.SetColour(_GRAY)
         for row in range(1, self._rows + 2):
@@ -147,7 +148,7 @@ class _Page:
         self._write(note, self._width / 2, (self._rows + 1) * _ROW + _TEXT / 2, self._width)
         self._canvas.FinishDrawing()
         picture = self._canvas.GetDrawingText()
-        return b64encode(picture).decode() if isinstance(picture, bytes) else picture
+        return picture if isinstance(picture, bytes) else picture.encode("latin-1")  # as the XML declaration says
 
     def _write(self, text: str, x: float, y: float, width: float) -> None:
         """Write one line around a point, cut to a width."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 import pyarrow as pa
 
@@ -52,18 +52,18 @@ def export_result(
     return iter([workbook(table, heat)])
 
 
-def result_format(path: Path) -> ResultFormat:
-    """Return the format of a file of results, which is the end of its name.
+def file_format(path: Path, formats: Collection[str]) -> str:
+    """Return the format of a file, which is the end of its name.
 
     Raises:
-        InvalidInput: The name has no accepted end.
+        InvalidInput: The end of the name is none of the formats.
     """
     format = path.suffix[1:].lower()
     require(
-        format in RESULT_MEDIA_TYPES,
+        format in formats,
         "name of the file",
         str(path),
-        f"a name that ends with {', '.join(f'.{each}' for each in RESULT_MEDIA_TYPES)}",
+        f"a name that ends with {', '.join(f'.{each}' for each in formats)}",
         hint="the end of the name selects the format, as in rgroups.xlsx",
     )
-    return cast(ResultFormat, format)
+    return format

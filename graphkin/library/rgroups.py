@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from graphkin.collection.sar.rgroups import rgroups_table
-from graphkin.depiction.rgroups import align_row
+from graphkin.collection.sar.free_wilson import contributions_table
+from graphkin.collection.sar.group_matrix import matrix_table
+from graphkin.collection.sar.rgroups import RGroups, rgroups_table
+from graphkin.depiction.rgroup_files import export_rgroups, rgroup_format
 from graphkin.export.files import atomic_file
-from graphkin.export.results import export_result, result_format
 from graphkin.library.base import CollectionBase, jsonable
+from graphkin.library.free_wilson import FreeWilsonResult
 from graphkin.library.table import Table
+from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.rgroups import CoreSource, RGroupsBody
 from graphkin.protocol.validation import translate_validation_errors
 from graphkin.store.records import Int32
@@ -48,7 +50,8 @@ class RGroupTable:
     table: Table
     unmatched: Table
     _rows: pa.Table
-    _heat: str | None
+    _series: RGroups
+    _property: str | None
 
     def __len__(self) -> int:
         return len(self.table)
@@ -64,17 +67,69 @@ class RGroupTable:
         """Write all molecules to a file. Those without the core come last, without R groups.
 
         Args:
-            path: File whose name ends with .csv, .parquet, .sdf or .xlsx. In an SD file, the molecules are aligned with
-                their core. An Excel workbook colors the property by value.
+            path: File whose name ends with .csv, .parquet, .sdf, .xlsx, .svg or .png. In an SD file, the molecules are
+                aligned with their core. An Excel workbook and a picture color the property by value. A picture shows
+                the first 100 molecules with the core, and at most 600 structures.
 
         Raises:
-            InvalidInput: If the name has another end, XlsxWriter is not installed, or the file cannot be written.
+            InvalidInput: If the name has another end, XlsxWriter is not installed, a picture has no molecule with the
+                core to show, or the file cannot be written.
         """
-        structures, lay_out = ("smiles", "core", *self.positions), partial(align_row, self.positions)
-        format = result_format(Path(path))
-        blocks = export_result(self._rows, format, structures, heat=self._heat, lay_out=lay_out)
+        blocks = export_rgroups(self._rows, self.positions, self._property, rgroup_format(Path(path)))
         with atomic_file(Path(path)) as file:
             file.writelines(blocks)
+
+    def free_wilson(self) -> FreeWilsonResult:
+        """Fit the contribution of each R group to the property by least squares (Free-Wilson analysis).
+
+        The property of a molecule is modeled as a baseline plus one contribution for the R group at each position. The
+        reference group of a position is its most frequent one.
+
+        Returns:
+            The baseline and a table of the contributions, with standard errors. `problem` says why nothing was fitted.
+
+        Raises:
+            InvalidInput: If the R groups were found without a property.
+
+        Example:
+            ```python
+            fit = mine.rgroups(core="c1ccccc1", substructure="c1ccccc1", property="molwt").free_wilson()
+            print(fit.problem or fit.contributions.to_pandas())
+            ```
+        """
+        fit = self._series.free_wilson()
+        if fit is None or self._property is None:
+            raise InvalidInput(
+                "Free-Wilson contributions need a property",
+                given="R groups without a property",
+                expected="R groups with a numeric property",
+                hint='pass a property to rgroups, as in rgroups(core="c1ccccc1", property="pKi")',
+            )
+        table = Table(contributions_table(fit))
+        return FreeWilsonResult(self._property, **{**vars(fit), "contributions": table}, _summary=fit.summary)
+
+    def matrix(self, first: str = "R1", second: str = "R2") -> Table:
+        """Return the combinations of R groups at two positions, with the mean of the property.
+
+        Args:
+            first: Position of the first column.
+            second: Position of the second column.
+
+        Returns:
+            One row per combination that a molecule has, the most frequent groups first: the R groups at both positions,
+            string; compounds int64; values int64, the molecules that have a value; mean float64, null without a value;
+            ids, a list of int64.
+
+        Raises:
+            InvalidInput: If there are no such two positions.
+
+        Example:
+            ```python
+            result = mine.rgroups(core="c1ccccc1", substructure="c1ccccc1", property="molwt")
+            result.matrix("R1", "R2").to_pandas().pivot(index="R1", columns="R2", values="mean")
+            ```
+        """
+        return Table(matrix_table(self._series.matrix(first, second)))
 
 
 class RGroupTables(CollectionBase):
@@ -153,5 +208,6 @@ class RGroupTables(CollectionBase):
             table=Table(rows)[:count],
             unmatched=Table(items)[count:],
             _rows=rows,
-            _heat=None if property is None else rows.column_names[1],
+            _series=series,
+            _property=property,
         )

@@ -5,12 +5,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import python_calamine
+from PIL import Image
 from rdkit import Chem
 from rdkit.Chem import rdRGroupDecomposition
 
@@ -125,3 +127,19 @@ def test_invalid_options_write_no_file(rgroups: Callable[..., Any], options: tup
     assert outcome.code == 2
     assert message in outcome.err
     assert not Path(str(options[-1])).exists()
+
+
+def test_pictures_contributions_and_a_matrix_are_written(rgroups: Callable[..., Any]) -> None:
+    options = ("--property", "pKi", "--free-wilson", "f.csv", "--matrix", "m.csv", "--positions", "R2", "R1")
+    outcome = rgroups(*options, "--output", "r.png", "--json")
+    assert outcome.code == 0, outcome
+    assert rgroups("--output", "r.svg").code == 0
+    with Image.open("r.png") as picture:
+        assert ElementTree.parse("r.svg").getroot().get("height") == f"{picture.height}px"
+    report, contributions, matrix = json.loads(outcome.out), pd.read_csv("f.csv"), pd.read_csv("m.csv")
+    assert report["free_wilson"]["compounds"] == report["molecules"]
+    assert [*contributions["position"].unique()] == report["positions"]
+    assert (contributions.groupby("position")["compounds"].sum() == report["molecules"]).all()
+    assert [*matrix.columns] == ["R2", "R1", "compounds", "values", "mean", "ids"]
+    assert matrix["values"].sum() == report["molecules"]
+    assert matrix["ids"].str.split("; ").str.len().sum() == report["molecules"]

@@ -4,6 +4,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
+
 from graphkin.cli import options
 from graphkin.cli.help import command, option
 
@@ -18,6 +20,10 @@ from graphkin.cli.help import command, option
             "Write the R groups of all molecules with a benzene ring at that ring",
             "graphkin rgroups --store s --collection m --substructure c1ccccc1 --core c1ccccc1 --output rgroups.csv",
         ),
+        (
+            "Draw an R-group table, and write the contributions of the R groups to a property",
+            "graphkin rgroups --store s --collection m --core c1ccccc1 --property p --output r.svg --free-wilson f.csv",
+        ),
     ]
 )
 @options.source_generation
@@ -31,7 +37,28 @@ from graphkin.cli.help import command, option
 @option("--property", metavar="NAME", panel="Output", help="Numeric property whose column comes before the core.")
 @option("--sort", metavar="COLUMN", panel="Output", help="Column to sort by: id or a property. [default: id]")
 @option("--descending", is_flag=True, panel="Output", help="Sort the largest values first.")
-@options.output_file("File to write: .csv, .parquet, .sdf or .xlsx, or - for CSV on standard output.")
+@options.output_file("File to write: .csv, .parquet, .sdf, .xlsx, .svg or .png, or - for CSV on standard output.")
+@option(
+    "--free-wilson",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    panel="Output",
+    help="CSV file to write: contributions of the R groups to --property.",
+)
+@option(
+    "--matrix",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    panel="Output",
+    help="CSV file to write: combinations of R groups at two positions, with the mean of --property.",
+)
+@option(
+    "--positions",
+    nargs=2,
+    metavar="R1 R2",
+    panel="Output",
+    help="Positions of --matrix. [default: R1 R2]",
+)
 @options.as_json
 def rgroups(
     store_location: str,
@@ -44,6 +71,9 @@ def rgroups(
     sort: str | None,
     descending: bool,
     output: Path,
+    free_wilson: Path | None,
+    matrix: Path | None,
+    positions: tuple[str, str] | None,
     as_json: bool,
 ) -> None:
     """Write the R groups of a series of molecules at a common core.
@@ -54,17 +84,25 @@ def rgroups(
     The columns are id, core, R1, R2, ... and those of `graphkin export items`. RDKit's R-group decomposition finds the
     groups, SMILES with the label of their position. Molecules without the core come last, without R groups.
 
-    In an SD file, molecules are aligned with their core. An Excel workbook colors the property by value.
+    In an SD file, molecules are aligned with their core. An Excel workbook and a picture (.svg, .png) color the
+    property by value. A picture shows the first 100 molecules with the core, and at most 600 structures.
+
+    --free-wilson models the property as a baseline plus one contribution for the R group at each position, by least
+    squares. The reference group of a position is its most frequent one. A contribution is empty if the data do not
+    determine it.
     """
     import numpy as np
+    import pyarrow as pa
 
     from graphkin.cli.conditions import parse_series
     from graphkin.cli.output import atomic_file, progress, report_file, require_json_apart
     from graphkin.collection.open_collection import OpenCollection
     from graphkin.collection.ports import local_ports
+    from graphkin.collection.sar.free_wilson import contributions_table
+    from graphkin.collection.sar.group_matrix import matrix_table
     from graphkin.collection.sar.rgroups import rgroups_table
-    from graphkin.depiction.rgroups import align_row
-    from graphkin.export.results import export_result, result_format
+    from graphkin.depiction.rgroup_files import export_rgroups, rgroup_format
+    from graphkin.export.cells import csv_lines
     from graphkin.protocol.errors import require
     from graphkin.protocol.filters import Sort
     from graphkin.protocol.rgroups import RGroupsBody
@@ -72,7 +110,21 @@ def rgroups(
     from graphkin.store import open_generation
 
     require_json_apart(output, as_json)
-    format = "csv" if str(output) == "-" else result_format(output)
+    format = "csv" if str(output) == "-" else rgroup_format(output)
+    require(
+        free_wilson is None or property is not None,
+        "Free-Wilson contributions",
+        "--free-wilson",
+        "--free-wilson with --property",
+        hint="add `--property NAME`, a numeric property",
+    )
+    require(
+        positions is None or matrix is not None,
+        "positions without a matrix",
+        "--positions",
+        "--positions with --matrix",
+        hint="add `--matrix FILE`",
+    )
     require(not descending or sort is not None, "order", "--descending", "--sort COLUMN", hint="add `--sort COLUMN`")
     with open_generation(store_location, collection, generation) as reader:
         order = None if sort is None else Sort(by=sort, descending=descending)
@@ -84,14 +136,22 @@ def rgroups(
         result = opened.rgroups(request)
         items = opened.items_of(np.concatenate([result.ids, result.unmatched]))
         table = rgroups_table(result.cores, result.groups, items, property)
-        structures, lay_out = ("smiles", "core", *result.groups), partial(align_row, [*result.groups])
-        heat = None if property is None else table.column_names[1]
-        blocks = export_result(table, format, structures, heat=heat, lay_out=lay_out)
-        with atomic_file(output) as file:
-            file.writelines(blocks)
+        fit = None if free_wilson is None else result.free_wilson()
+        files = [(output, export_rgroups(table, [*result.groups], property, format))]
+        if free_wilson is not None and fit is not None:
+            files.append((free_wilson, csv_lines([contributions_table(fit)], plain=("group",))))
+        if matrix is not None:
+            cells = matrix_table(result.matrix(*(positions or ("R1", "R2"))))
+            cells = cells.set_column(cells.num_columns - 1, "ids", cells["ids"].cast(pa.list_(pa.string())))
+            files.append((matrix, csv_lines([cells], plain=cells.column_names[:2])))
+        for path, blocks in files:
+            with atomic_file(path) as file:
+                file.writelines(blocks)
     matched, total = len(result.ids), len(result.ids) + len(result.unmatched)
-    positions = ", ".join(result.groups) or "no position"
-    text = f"{matched:,} of {total:,} molecules contain the core {result.common_core}: {positions}"
+    text = f"{matched:,} of {total:,} molecules contain the core {result.common_core}: "
+    text += ", ".join(result.groups) or "no position"
+    if fit is not None:
+        text += f"\nFree-Wilson: {fit.summary}"
     report_file(
         output,
         as_json,
@@ -102,4 +162,5 @@ def rgroups(
         positions=[*result.groups],
         molecules=matched,
         unmatched=result.unmatched.tolist(),
+        **({} if fit is None else {"free_wilson": {k: v for k, v in vars(fit).items() if k != "contributions"}}),
     )

@@ -5,10 +5,11 @@ Wilson 1964, with the reference groups of Fujita and Ban 1971), and fitted by le
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from graphkin.collection.sar.groups import RankedGroups, rank_groups
 from graphkin.store.records import Float64, Int64
@@ -19,6 +20,16 @@ MIN_DEGREES_OF_FREEDOM = 5
 MAX_GROUPS = 500
 """The largest number of distinct groups at all positions together. The time of a fit grows with its cube."""
 
+_CONTRIBUTIONS = pa.schema(
+    [
+        ("position", pa.string()),
+        ("group", pa.string()),
+        ("compounds", pa.int64()),
+        ("contribution", pa.float64()),
+        ("standard_error", pa.float64()),
+        ("is_reference", pa.bool_()),
+    ]
+)
 _ESTIMABLE = 1e-8  # largest squared share of the null space in a parameter that the data determine
 
 
@@ -71,6 +82,21 @@ class FreeWilson:
     residual_sd: float | None
     r_squared: float | None
     contributions: list[Contribution]
+
+    @property
+    def summary(self) -> str:
+        """The quality of the fit, or the reason why nothing was fitted, in a line."""
+        if self.problem is not None:
+            return f"nothing fitted, {self.problem}"
+        share = "" if self.r_squared is None else f", R² {self.r_squared:.2f}"
+        counts = f"{self.compounds:,} molecules, {self.parameters:,} parameters"
+        return f"{counts}{share}, residual standard deviation {self.residual_sd:.2g}"
+
+
+def contributions_table(fit: FreeWilson) -> pa.Table:
+    """Return the contributions as a table with the columns of `Contribution`."""
+    columns = {field.name: [getattr(each, field.name) for each in fit.contributions] for field in fields(Contribution)}
+    return pa.table(columns, schema=_CONTRIBUTIONS)
 
 
 class _Estimates(NamedTuple):

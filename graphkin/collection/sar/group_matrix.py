@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from graphkin.collection.sar.groups import rank_groups
 from graphkin.store.records import Float64
@@ -74,3 +75,22 @@ def group_matrix(
         )
     ]
     return GroupMatrix(positions, first.groups, second.groups, cells)
+
+
+def matrix_table(matrix: GroupMatrix) -> pa.Table:
+    """Return a matrix as a table with one row for each cell.
+
+    The first two columns have the names of the positions. Then follow compounds, values, mean and ids.
+    """
+    first, second = matrix.positions
+    cells = matrix.cells
+    return pa.table(
+        {
+            first: pa.array([matrix.rows[cell.row] for cell in cells], pa.string()),
+            second: pa.array([matrix.columns[cell.column] for cell in cells], pa.string()),
+            "compounds": pa.array([len(cell.ids) for cell in cells], pa.int64()),
+            "values": pa.array([cell.values for cell in cells], pa.int64()),
+            "mean": pa.array([cell.mean for cell in cells], pa.float64()),
+            "ids": pa.array([cell.ids for cell in cells], pa.list_(pa.int64())),
+        }
+    )

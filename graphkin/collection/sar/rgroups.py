@@ -89,23 +89,18 @@ class RGroups:
         """Return the contributions of the R groups to the property, or None without a property."""
         return None if self.values is None else fit_free_wilson(self.groups, self.values)
 
-    def matrix(self, positions: Sequence[str] | None = None) -> GroupMatrix | None:
-        """Return the matrix of the R groups at two positions, by default the first two.
-
-        Without `positions`, the matrix is None if there are fewer than two positions.
+    def matrix(self, first: str, second: str) -> GroupMatrix:
+        """Return the matrix of the R groups at two positions.
 
         Raises:
             InvalidInput: There are no such two positions.
         """
-        if positions is None and len(self.groups) < 2:
-            return None
-        first, second = positions or [*self.groups][:2]
         if first not in self.groups or second not in self.groups or first == second:
             raise InvalidInput(
                 "the matrix needs two positions of the R-group table",
                 given=f"{first}, {second}",
                 expected=f"two of {', '.join(self.groups)}" if len(self.groups) > 1 else "a table with two positions",
-                hint="leave matrix out for the first two positions",
+                hint="choose two different positions" if len(self.groups) > 1 else "choose another core",
             )
         values = np.full(len(self.ids), np.nan) if self.values is None else self.values
         return group_matrix((first, second), self.groups[first], self.groups[second], self.ids.tolist(), values)

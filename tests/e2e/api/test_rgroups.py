@@ -4,10 +4,12 @@ import io
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from xml.etree import ElementTree
 
 import httpx
 import pandas as pd
 import pytest
+from PIL import Image
 from rdkit import Chem
 from rdkit.Chem import rdRGroupDecomposition
 
@@ -80,7 +82,16 @@ def test_accept_selects_a_file(client: httpx.Client) -> None:
     assert file.status_code == 200, file.text
     records = Chem.ForwardSDMolSupplier(io.BytesIO(file.content))
     assert [int(record.GetProp("id")) for record in records] == ids
+    svg, png = (
+        client.post(f"{URL}/rgroups", json=body, headers={"Accept": f"image/{each}"}) for each in ("svg+xml", "png")
+    )
+    assert (svg.status_code, png.status_code) == (200, 200)
+    assert svg.headers["content-security-policy"]
+    picture = Image.open(io.BytesIO(png.content))
+    assert ElementTree.fromstring(svg.content).get("height") == f"{picture.height}px"
     assert client.post(f"{URL}/rgroups", json=body, headers={"Accept": "text/html"}).status_code == 406
+    nothing = {**body, "core": "C1CCCCCCCCCCC1"}
+    assert client.post(f"{URL}/rgroups", json=nothing, headers={"Accept": "image/png"}).status_code == 422
 
 
 @pytest.mark.parametrize(
@@ -128,3 +139,10 @@ def test_reply_has_free_wilson_contributions_and_a_matrix(client: httpx.Client) 
     plain = post(client, **query)
     assert plain["free_wilson"] is None
     assert plain["matrix"]["positions"] == ["R1", "R2"]
+
+
+def test_core_that_takes_too_much_memory_is_refused(client: httpx.Client) -> None:
+    query = {"substructure": {"smiles": "c1ccccc1"}, "core": "c1ccc([*:1])cc1[*:2]"}
+    reply = client.post(f"{URL}/rgroups", json=query)
+    assert reply.status_code == 422
+    assert "too much memory" in reply.json()["detail"]

@@ -512,6 +512,31 @@ def test_r_groups_equal_rdkit(collection: Collection, frame: pd.DataFrame, tmp_p
         collection.rgroups(ids=[1], property="weight")
 
 
+def test_contributions_and_matrix_of_r_groups_sum_up_their_values(collection: Collection, frame: pd.DataFrame) -> None:
+    result = collection.rgroups(ids=range(40), core="c1ccccc1", property="activity")
+    fit = result.free_wilson()
+    rows = result.table.to_pandas()
+    counts = {(each["position"], each["group"]): each["compounds"] for each in fit.contributions}
+    fitted = rows[rows["activity"].notna()]
+    assert fit.compounds == len(fitted)
+    assert counts == {
+        (position, group): count
+        for position in result.positions
+        for group, count in fitted[position].value_counts().items()
+    }
+    assert (fit.baseline is None) == (fit.problem is not None)
+    assert "activity" in repr(fit)
+    cells = result.matrix("R2", "R1").to_pandas()
+    expected = rows.groupby(["R2", "R1"])["activity"].agg(["size", "count", "mean"])
+    own = cells.set_index(["R2", "R1"])[["compounds", "values", "mean"]].sort_index()
+    assert own.to_numpy() == pytest.approx(expected.to_numpy(), nan_ok=True)
+    assert {id for ids in cells["ids"] for id in ids} == {*rows["id"]}
+    with pytest.raises(InvalidInput, match="need a property"):
+        collection.rgroups(ids=[1, 2], core="C").free_wilson()
+    with pytest.raises(InvalidInput, match="two positions"):
+        result.matrix("R1", "R1")
+
+
 def test_map_has_all_items(collection: Collection, frame: pd.DataFrame) -> None:
     # The columns have the order of the file.
     assert [*collection.manifest.properties] == ["activity", "note", "molwt", "rings", "heavy_atoms"]

@@ -158,6 +158,8 @@ const RGROUPS_MEDIA_TYPES = {
   csv: "text/csv",
   sdf: "chemical/x-mdl-sdfile",
   xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  svg: "image/svg+xml",
+  png: "image/png",
 };
 export type RgroupsFormat = keyof typeof RGROUPS_MEDIA_TYPES;
 

@@ -650,7 +650,8 @@ export interface paths {
          *     data, and the matrix of two positions has the mean of the property for each combination of R groups.
          *
          *     `Accept` selects JSON, or a file with all molecules: CSV, Parquet, an SD file in which molecules are aligned with
-         *     their core, or an Excel workbook that colors the property by value.
+         *     their core, an Excel workbook that colors the property by value, or a picture of the first 100 molecules with the
+         *     core (SVG, PNG) that shows at most 600 structures.
          */
         post: operations["rgroups"];
         delete?: never;
@@ -9387,6 +9388,8 @@ export interface operations {
                     "application/vnd.apache.parquet": string;
                     "chemical/x-mdl-sdfile": string;
                     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
+                    "image/svg+xml": string;
+                    "image/png": string;
                 };
             };
             /** @description The cursor or the JSON is malformed, or the Host is not served. */
