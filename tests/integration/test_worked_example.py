@@ -52,7 +52,7 @@ def blocks() -> list[tuple[str, str | None, str]]:
 def insert(source: str, place: str | None, code: str) -> str:
     """Add code to the end of a module, a class or a dictionary, and its imports after the last import of the module."""
     lines, tree = source.splitlines(), ast.parse(source)
-    imports = re.match(r"((?:from .*\n)*)\n?", code)
+    imports = re.match(r"((?:(?:from|import) .*\n|\n)*)", code)
     assert imports is not None
     rest = code[imports.end() :].strip("\n")
     end = len(lines)
