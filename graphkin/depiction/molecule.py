@@ -8,6 +8,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
+from graphkin.depiction.fragments import number_attachment_points, parse_fragment, prepare
 from graphkin.depiction.rgroups import align_with_core
 from graphkin.protocol.values import Mark
 from graphkin.similarity.molecules.mcs import common_atoms
@@ -60,19 +61,11 @@ def draw_molecule(
         number_attachment_points(molecule)
         canvas.drawOptions().dummiesAreAttachments = True  # type: ignore[assignment]  # The stub is wrong: it is a bool.
         canvas.drawOptions().fixedBondLength = min(width, height) / _FRAGMENT_BONDS  # type: ignore[assignment]  # as above
-    rdMolDraw2D.PrepareAndDrawMolecule(canvas, molecule, highlightAtoms=atoms, highlightBonds=bonds)
+    canvas.drawOptions().prepareMolsBeforeDrawing = False  # type: ignore[assignment]  # as above
+    canvas.DrawMolecule(prepare(molecule), highlightAtoms=atoms, highlightBonds=bonds)
     canvas.FinishDrawing()
     header, _, drawing = canvas.GetDrawingText().partition(_END_OF_HEADER)
     return f"{header}<title>{_escape(title)}</title>\n<desc>{_escape(note)}</desc>{drawing}"
-
-
-def number_attachment_points(molecule: Chem.Mol) -> None:
-    """Turn the atom map numbers of attachment points into notes, and drop the number of a single point."""
-    points = [atom for atom in molecule.GetAtoms() if atom.GetAtomicNum() == 0 and atom.GetAtomMapNum()]
-    for point in points:
-        if len(points) > 1:
-            point.SetProp("atomNote", str(point.GetAtomMapNum()))
-        point.SetAtomMapNum(0)
 
 
 def _highlights(molecule: Chem.Mol, shared: set[int], mark: Mark) -> tuple[list[int], list[int]]:
@@ -109,21 +102,6 @@ def parse(smiles: str) -> Chem.Mol:
     if molecule is None:
         raise ValueError(f"cannot read back {smiles}")
     return molecule
-
-
-def parse_fragment(smiles: str) -> Chem.Mol:
-    """Return a fragment for a drawing, even a part of an aromatic ring, which is no molecule.
-
-    Raises:
-        ValueError: The fragment is no SMILES.
-    """
-    with rdBase.BlockLogs():
-        fragment = Chem.MolFromSmiles(smiles) or Chem.MolFromSmiles(smiles, sanitize=False)
-    if fragment is None:
-        raise ValueError(f"cannot read back {smiles}")
-    fragment.UpdatePropertyCache(strict=False)
-    Chem.FastFindRings(fragment)
-    return fragment
 
 
 def _escape(text: str) -> str:

@@ -10,7 +10,8 @@ from rdkit import Chem, rdBase
 from rdkit.Chem.Draw import rdMolDraw2D
 from rdkit.Geometry import Point2D
 
-from graphkin.depiction.molecule import PALETTE, number_attachment_points, parse, parse_fragment
+from graphkin.depiction.fragments import number_attachment_points, parse_fragment, prepare
+from graphkin.depiction.molecule import PALETTE, parse
 from graphkin.depiction.rgroups import align_row, core_template
 from graphkin.protocol.errors import InvalidInput
 
@@ -111,6 +112,7 @@ class _Page:
         options = self._canvas.drawOptions()
         options.updateAtomPalette(PALETTE)
         options.fixedBondLength = _BOND  # type: ignore[assignment]  # The stubs of options are wrong.
+        options.prepareMolsBeforeDrawing = False  # type: ignore[assignment]
         self._canvas.ClearDrawing()
         options.clearBackground = False  # type: ignore[assignment]
         self._rows = rows
@@ -122,7 +124,7 @@ class _Page:
         """Draw a structure, and a name under it. A fragment has wavy lines at its attachment points."""
         self._canvas.drawOptions().dummiesAreAttachments = is_fragment  # type: ignore[assignment]
         self._canvas.SetOffset(self._lefts[column], row * _ROW)
-        self._canvas.DrawMolecule(molecule)
+        self._canvas.DrawMolecule(prepare(molecule))
         if name:
             self._write(name, self._lefts[column] + _WIDTH / 2, row * _ROW + _STRUCTURE + _TEXT / 2, _WIDTH)
 

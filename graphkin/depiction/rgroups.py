@@ -5,8 +5,8 @@ from contextlib import suppress
 
 from rdkit import Chem, rdBase
 from rdkit.Chem import rdDepictor
-from rdkit.Chem.Draw import rdMolDraw2D
 
+from graphkin.depiction.fragments import parse_fragment, prepare
 from graphkin.protocol.errors import InvalidInput
 
 _CORE_ATOM = "graphkin.core_atom"
@@ -43,26 +43,24 @@ def align_row(positions: Iterable[str], molecule: Chem.Mol, row: Mapping[str, st
 
     Args:
         positions: Names of the columns of `row` with R groups.
-        molecule: The molecule. It stays without coordinates if its row has no core, or a core that is no SMILES, such
-            as a part of an aromatic ring.
+        molecule: The molecule. It stays without coordinates if its row has no core.
         row: Row of an R-group table, with the column core.
     """
     if row["core"] is not None:
-        with suppress(InvalidInput):
-            align_with_core(molecule, ".".join([row["core"], *filter(None, map(row.get, positions))]))
+        align_with_core(molecule, ".".join([row["core"], *filter(None, map(row.get, positions))]))
 
 
 def read_core(smiles: str) -> Chem.Mol:
     """Return a core from SMILES. Raises `InvalidInput` if it cannot be read."""
-    core = Chem.MolFromSmiles(smiles)
-    if core is None:
+    try:
+        return parse_fragment(smiles)
+    except ValueError as failure:
         raise InvalidInput(
             "the core of this depiction cannot be read",
             given=smiles[:200],
             expected="the core of an R-group table as SMILES, such as c1ccc([*:1])cc1",
             hint="copy core and groups of a row of an R-group table, joined by dots",
-        )
-    return core
+        ) from failure
 
 
 def core_template(core: Chem.Mol) -> Chem.Mol:
@@ -72,7 +70,7 @@ def core_template(core: Chem.Mol) -> Chem.Mol:
         if _is_attachment(atom):
             atom.SetProp("_displayLabel", f"R<sub>{atom.GetAtomMapNum()}</sub>")
             atom.SetAtomMapNum(0)
-    return rdMolDraw2D.PrepareMolForDrawing(template)
+    return prepare(template)
 
 
 def _core_atoms(molecule: Chem.Mol, core: Chem.Mol, groups: Iterable[str]) -> list[tuple[int, int]]:
@@ -101,10 +99,10 @@ def _join(core: Chem.Mol, groups: Iterable[str]) -> Chem.Mol | None:
     """Return the molecule of a core and its groups, or None if they do not fit together."""
     whole = core
     for group in dict.fromkeys(groups):  # A ring between two positions is a group of both.
-        fragment = Chem.MolFromSmiles(group)
-        if fragment is None:
+        try:
+            whole = Chem.CombineMols(whole, parse_fragment(group))
+        except ValueError:
             return None
-        whole = Chem.CombineMols(whole, fragment)
     try:
         return Chem.RemoveHs(Chem.molzip(whole))
     except (ValueError, RuntimeError):

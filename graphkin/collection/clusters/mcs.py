@@ -91,18 +91,30 @@ def evenly_spaced(count: int, most: int) -> Int64:
 def find_mcs(smiles: Sequence[str], seconds: int = SECONDS) -> CommonSubstructure:
     """Return the maximum common substructure of one or more molecules.
 
-    Atoms match by element and bonds by order. Rings match only as a whole.
+    Atoms match by element and bonds by order, where an aromatic bond matches only aromatic ones. Rings match only as a
+    whole, so a series with different rings at one position shares none of their atoms.
 
     RDKit may exceed `seconds`, and its memory is not bounded. A server therefore runs this in a worker process.
     """
     with rdBase.BlockLogs():
         molecules = [Chem.MolFromSmiles(each) for each in smiles]
     pair = molecules * 2 if len(molecules) == 1 else molecules  # RDKit requires two molecules or more.
-    result = rdFMCS.FindMCS(pair, timeout=seconds, ringMatchesRingOnly=True, completeRingsOnly=True)
+    result = rdFMCS.FindMCS(pair, _parameters(seconds))
     if not result.numAtoms:
         return CommonSubstructure(None, None, 0, complete=not result.canceled)
     own = _cut(molecules[0], {*molecules[0].GetSubstructMatch(result.queryMol)})
     return CommonSubstructure(result.smartsString, own, result.numAtoms, complete=not result.canceled)
+
+
+def _parameters(seconds: int) -> rdFMCS.MCSParameters:
+    """Return the parameters of RDKit's search."""
+    parameters = rdFMCS.MCSParameters()
+    parameters.Timeout = seconds  # type: ignore[assignment]  # The stub is wrong: it is an int.
+    parameters.BondTyper = rdFMCS.BondCompare.CompareOrderExact
+    atoms, bonds = parameters.AtomCompareParameters, parameters.BondCompareParameters
+    atoms.RingMatchesRingOnly = atoms.CompleteRingsOnly = True
+    bonds.RingMatchesRingOnly = bonds.CompleteRingsOnly = True
+    return parameters
 
 
 def _cut(molecule: Chem.Mol, atoms: set[int]) -> str:

@@ -24,6 +24,12 @@ def test_mcs_smiles_marks_where_the_first_molecule_continues() -> None:
     assert mcs.smiles == Chem.CanonSmiles("CN1CCC(CC1)c1ccc(*)cc1")
 
 
+@pytest.mark.parametrize("ring", ["c1ccncc1", "C1CCCCC1"])
+def test_mcs_has_no_part_of_a_ring_that_the_molecules_do_not_share(ring: str) -> None:
+    mcs = find_mcs(["NC(=O)c1ccccc1", f"NC(=O){ring}"])
+    assert (mcs.smiles, mcs.atoms) == (Chem.CanonSmiles("NC(=O)*"), 3)
+
+
 @pytest.mark.parametrize(
     ("molecules", "expected"),
     [

@@ -31,6 +31,7 @@ def position_of(molecule: Chem.Mol, symbol: str) -> np.ndarray:
         ("Fc1ccc(Cl)cc1", "c1ccccc1", 6),
         ("Fc1ccc(Cl)cc1", f"{BENZENE}.[*:1]Br.[*:2]F", 6),  # groups of another molecule
         ("Fc1ccc(Cl)cc1", f"{BENZENE}.[*:1]Cl.(", 6),
+        ("Fc1cccc(F)c1-c1nccs1", "c1csc(-c[*:1])n1.Fc(cccc(F):[*:1]):[*:1]", 6),  # a part of an aromatic ring
     ],
 )
 def test_core_atoms_lie_where_the_depiction_of_the_core_has_them(smiles: str, core: str, core_size: int) -> None:
@@ -43,6 +44,12 @@ def test_core_atoms_lie_where_the_depiction_of_the_core_has_them(smiles: str, co
     )
     for first, second in zip(atoms, own, strict=True):
         assert molecule.GetAtomWithIdx(first).GetSymbol() == template.GetAtomWithIdx(second).GetSymbol()
+
+
+@pytest.mark.parametrize("fragment", ["Cn(cn:[*:1]):[*:1]", "O=C(N[*:2])c1csc(-c[*:1])n1"])
+def test_part_of_an_aromatic_ring_is_drawn(fragment: str) -> None:
+    svg = draw_molecule(fragment, "", "", 110, 90, is_fragment=True)
+    assert svg.count("<path class='bond") >= Chem.MolFromSmiles(fragment, sanitize=False).GetNumBonds()
 
 
 def test_groups_decide_the_side_of_a_symmetrical_core() -> None:
