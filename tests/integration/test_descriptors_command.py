@@ -4,23 +4,25 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from rdkit import Chem
 from rdkit.Chem import Descriptors
 
+from graphkin.cli import run
+
 SMILES = ["CCO", "c1ccccc1O", "CC(=O)Oc1ccccc1C(=O)O", "[NH3+]CC([O-])=O"]
 
 
-@pytest.fixture
-def place(graphkin: Callable[..., Any], tmp_path: Path) -> tuple[str, ...]:
-    table = tmp_path / "table.csv"
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    folder = tmp_path_factory.mktemp("descriptors")
+    table = folder / "table.csv"
     rows = [f"{smiles},{10.0**power}" for power, smiles in enumerate(SMILES)]
     table.write_text("\n".join(["smiles,IC50", *rows]) + "\n")
-    place = ("--store", str(tmp_path / "store"), "--collection", "c")
-    graphkin("ingest", "molecules", str(table), *place, "--descriptors")
+    place = ("--store", str(folder / "store"), "--collection", "c")
+    assert run(["ingest", "molecules", str(table), *place, "--workers", "1", "--descriptors"]) == 0
     return place
 
 

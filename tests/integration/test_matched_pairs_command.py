@@ -8,6 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import graphkin as library
+
 MOLECULES = {
     "fluoro": ("CC(=O)Nc1ccc(F)cc1", "5.0"),
     "chloro": ("CC(=O)Nc1ccc(Cl)cc1", "6.5"),
@@ -18,13 +20,20 @@ MOLECULES = {
 }
 
 
-@pytest.fixture
-def pairs(ingest: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
-    """Return `pairs(*options)`, which runs the command on six molecules and returns its outcome."""
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, ...]:
+    folder = tmp_path_factory.mktemp("matched-pairs")
     rows = "".join(f"{smiles},{name},{activity}\n" for name, (smiles, activity) in MOLECULES.items())
-    assert ingest("smiles,id,pIC50\n" + rows, "--workers", 1, name="molecules.csv").code == 0
-    place = ("--store", tmp_path / "store", "--collection", "c", "--property", "pIC50", "--workers", 1)
-    return lambda *options: graphkin("matched-pairs", *place, *options, "--output", tmp_path / "out.csv")
+    (folder / "molecules.csv").write_text("smiles,id,pIC50\n" + rows)
+    library.ingest(folder / "molecules.csv", store=folder / "store", collection="c", workers=1).close()
+    return ("--store", folder / "store", "--collection", "c")
+
+
+@pytest.fixture
+def pairs(graphkin: Callable[..., Any], place: tuple[object, ...], tmp_path: Path) -> Callable[..., Any]:
+    """Return `pairs(*options)`, which runs the command on six molecules and returns its outcome."""
+    options = ("--property", "pIC50", "--workers", 1, "--output", tmp_path / "out.csv")
+    return lambda *more: graphkin("matched-pairs", *place, *options, *more)
 
 
 def test_summary_equals_pandas_over_the_pairs(pairs: Callable[..., Any], tmp_path: Path) -> None:
@@ -66,10 +75,11 @@ def test_result_without_transformations_has_a_header(pairs: Callable[..., Any], 
     assert (tmp_path / "out.csv").read_text().startswith("from,to,a,b,difference,smiles_a,")
 
 
-def test_errors(pairs: Callable[..., Any], graphkin: Callable[..., Any], tmp_path: Path) -> None:
+def test_errors(
+    pairs: Callable[..., Any], graphkin: Callable[..., Any], place: tuple[object, ...], tmp_path: Path
+) -> None:
     assert pairs("--id", 6).code == 3
     assert pairs("--id", 1, "--name", "water").code == 2
-    place = ("--store", tmp_path / "store", "--collection", "c", "--output", tmp_path / "out.csv")
-    outcome = graphkin("matched-pairs", *place, "--property", "activity")
+    outcome = graphkin("matched-pairs", *place, "--property", "activity", "--output", tmp_path / "out.csv")
     assert outcome.code == 2
     assert "pIC50" in outcome.err

@@ -16,10 +16,10 @@ from PIL import Image
 from rdkit import Chem
 from rdkit.Chem import rdRGroupDecomposition
 
+import graphkin as library
 from tests.documentation_files import PI3K_ALPHA
 
 CORE = "c1cncc(Nc2ncccc2-c2ncncn2)c1"
-PLACE = ("--store", "s", "--collection", "c")
 MOLECULES = 60
 
 
@@ -29,14 +29,16 @@ def molecules() -> pd.DataFrame:
     return pd.read_csv(PI3K_ALPHA)[::4].reset_index(drop=True).assign(R1="note", core="text")
 
 
+@pytest.fixture(scope="module")
+def place(molecules: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> tuple[object, ...]:
+    store = tmp_path_factory.mktemp("rgroups") / "store"
+    library.ingest(molecules, store=store, collection="c", workers=1).close()
+    return ("--store", store, "--collection", "c")
+
+
 @pytest.fixture
-def rgroups(
-    graphkin: Callable[..., Any], molecules: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Any]:
-    monkeypatch.chdir(tmp_path)
-    molecules.to_csv("pi3k.csv", index=False)
-    assert graphkin("ingest", "molecules", "pi3k.csv", *PLACE, "--workers", 1).code == 0
-    return lambda *options: graphkin("rgroups", *PLACE, "--core", CORE, *options)
+def rgroups(graphkin: Callable[..., Any], place: tuple[object, ...]) -> Callable[..., Any]:
+    return lambda *options: graphkin("rgroups", *place, "--core", CORE, *options)
 
 
 def test_all_formats_hold_rdkits_decomposition(rgroups: Callable[..., Any], molecules: pd.DataFrame) -> None:
@@ -98,13 +100,15 @@ def test_report_names_the_core_and_the_unmatched_molecules(rgroups: Callable[...
     assert f"{report['molecules']} of {len(frame)} molecules contain the core {report['core']}" in text
 
 
-def test_series_is_a_cluster_a_scaffold_or_a_list(graphkin: Callable[..., Any], rgroups: Callable[..., Any]) -> None:
-    assert graphkin("cluster", *PLACE, "--method", "butina", "--output", "clusters.csv").code == 0
+def test_series_is_a_cluster_a_scaffold_or_a_list(
+    graphkin: Callable[..., Any], rgroups: Callable[..., Any], place: tuple[object, ...]
+) -> None:
+    assert graphkin("cluster", *place, "--method", "butina", "--output", "clusters.csv").code == 0
     clusters = pd.read_csv("clusters.csv")
-    outcome = graphkin("rgroups", *PLACE, "--cluster", 1, "--output", "r.csv", "--json")
+    outcome = graphkin("rgroups", *place, "--cluster", 1, "--output", "r.csv", "--json")
     assert {*pd.read_csv("r.csv")["id"]} == {*clusters["id"][clusters["cluster"] == 1]}
     assert json.loads(outcome.out)["source"] == "mcs"
-    scaffold = graphkin("rgroups", *PLACE, "--scaffold", CORE, "--output", "r.csv", "--json")
+    scaffold = graphkin("rgroups", *place, "--scaffold", CORE, "--output", "r.csv", "--json")
     assert json.loads(scaffold.out)["source"] == "scaffold"
     assert rgroups("--id", 3, "--id", 1, "--output", "r.csv").code == 0
     assert {*pd.read_csv("r.csv")["id"]} == {1, 3}
