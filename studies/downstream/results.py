@@ -137,10 +137,10 @@ def dataset(name: str) -> tuple[Dataset, list[str]]:
 
 
 @cache
-def untrained_encoder(seed: int) -> Encoder:
-    """Return the calibrated initial weights of a pre-training seed."""
+def untrained_encoder(seed: int, model: Model | None = None) -> Encoder:
+    """Return the calibrated initial weights of a pre-training seed, by default for the model of published runs."""
     torch.manual_seed(seed)
-    encoder = make_encoder(Model())
+    encoder = make_encoder(model or Model())
     _, lines = molecules(_CALIBRATION)
     calibrate(encoder, featurize([line.split()[0] for line in lines], "calibration", _WORKERS))
     return encoder

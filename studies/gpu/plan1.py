@@ -30,7 +30,7 @@ from studies.gpu.molecules import molecules_file
 from studies.gpu.results import Cells, read_results
 from studies.gpu.setting import Parts, Piece, Setting
 from studies.gpu.sources import ingest_collection, open_source
-from studies.gpu.tiny import shrunk
+from studies.gpu.tiny import TINY_MODEL, shrunk
 from studies.gpu.training import read_encoder, train
 
 EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
@@ -166,6 +166,6 @@ def _score(setting: Setting, unit: Unit, part: str) -> Cell:
 
 def _encoder(setting: Setting, unit: Unit) -> Encoder:
     if unit.arm not in TRAINED:
-        return untrained_encoder(unit.seed)
+        return untrained_encoder(unit.seed, TINY_MODEL if setting.tiny else None)
     model = _config(setting, TRAINED[unit.arm], unit.seed).as_json()["model"]
     return read_encoder(setting.encoder("plan1", unit.name), model)

@@ -30,7 +30,7 @@ class Runner:
         self._output = output
         self._results = results
         self._forks = get_context("forkserver")
-        self._forks.set_forkserver_preload([*(each.module for each in JOBS.values()), "torch.utils.tensorboard"])
+        self._forks.set_forkserver_preload(["studies.gpu.preload"])
         self._card = card(setting.device)
         self._running: dict[Piece, BaseProcess] = {}
         self._tried: set[Piece] = set()

@@ -8,6 +8,7 @@ from benchmarks.molecules import generate
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from studies.gpu.setting import MOLECULES, Setting
 
+TINY_MODEL = Model(layers=2, width=16)
 _BATCH = 16
 _LABELLED = 200
 
@@ -15,7 +16,7 @@ _LABELLED = 200
 def shrunk(config: PretrainConfig, steps: int) -> PretrainConfig:
     """Return the configuration with a small encoder, small batches and a few steps."""
     draws = replace(config.draws, batch_size=_BATCH, negatives=min(config.draws.negatives, 4))
-    model = Model(config.model.encoder, layers=2, width=16)
+    model = replace(TINY_MODEL, encoder=config.model.encoder)
     return replace(config, draws=draws, model=model, max_steps=steps)
 
 
