@@ -261,7 +261,7 @@ def test_interrupted_computation_continues_and_an_append_computes_new_blocks_onl
     graphkin.ingest(NCI[:25], store=tmp_path / "store", collection="c", workers=1).close()
     with graphkin.open(tmp_path / "store") as collections, collections["c"] as before:
         first = before.generation
-        before.append(NCI[25:40])
+        before.append(NCI[25:40], workers=1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(descriptors, "BLOCK", 10)
     monkeypatch.setattr(descriptors, "_CHUNK", 4)
