@@ -11,6 +11,8 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem import Descriptors
 
+from tests.until import until_available
+
 URL = "/v1/collections/nci"
 NAMES = {
     "descriptor.molecular_weight": Descriptors.MolWt,
@@ -21,10 +23,13 @@ NAMES = {
 
 def wait(client: httpx.Client, method: str, path: str, **options: Any) -> httpx.Response:
     """Repeat a request until the descriptors are computed."""
-    reply = client.request(method, path, **options)
-    while reply.status_code == 503:
-        assert "computing" in reply.json()["detail"]
+
+    def send() -> httpx.Response:
         reply = client.request(method, path, **options)
+        assert reply.status_code != 503 or "computing" in reply.json()["detail"]
+        return reply
+
+    reply = until_available(send)
     assert reply.status_code == 200, reply.text
     return reply
 

@@ -9,6 +9,7 @@ from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
 from graphkin.protocol import replies
 from graphkin.protocol.frozen import Frozen
+from tests.until import until_available
 
 DOCUMENT: dict[str, Any] = create_app(Settings(store="unused")).openapi()
 OPERATIONS = [
@@ -49,9 +50,13 @@ def example_request(method: str, path: str, operation: dict[str, Any]) -> dict[s
 
 def send(client: httpx.Client, request: dict[str, Any]) -> httpx.Response:
     """Send the request until it is no longer answered with 503."""
-    while (reply := client.request(**request)).status_code == 503:
-        assert int(reply.headers["Retry-After"]) > 0
-    return reply
+
+    def send_once() -> httpx.Response:
+        reply = client.request(**request)
+        assert reply.status_code != 503 or int(reply.headers["Retry-After"]) > 0
+        return reply
+
+    return until_available(send_once)
 
 
 @operations
