@@ -109,6 +109,7 @@ OPERATIONS: dict[str, list[Request]] = {
             {"neighbors_of": {"id": 9}, "sort": {"by": "degree", "descending": True}},
             {"ids": [9, 3, 5], "limit": 2},
             {"substructure": "c1ccccc1[N+](=O)[O-]", "filters": [{"property": "rings", "max": 2}], "limit": 1000},
+            {"filters": [{"property": "descriptor.clogp", "min": 3}], "columns": ["descriptor.tpsa"], "limit": 1000},
         )
     ],
     "POST /v1/collections/{c}/scaffolds": [
@@ -141,6 +142,12 @@ OPERATIONS: dict[str, list[Request]] = {
         *with_queries(f"{NCI}/lineage", {"threshold": 0.3}, {"method": "scaffold"}),
         Request(f"{SOCIAL}/lineage"),
     ],
+    "POST /v1/collections/{c}/rgroups": [
+        Request(f"{NCI}/rgroups", body={"substructure": "c1ccccc1", "core": "c1ccccc1", "property": "molwt"}),
+        Request(f"{NCI}/rgroups", body={"ids": [*range(40)], "core": "c1ccccc1"}, accept="text/csv"),
+    ],
+    "GET /v1/collections/{c}/descriptors": [Request(f"{url}/descriptors") for url in (NCI, SOCIAL)],
+    "GET /v1/collections/{c}/structure/descriptors": with_queries(f"{NCI}/structure/descriptors", {"smiles": ASPIRIN}),
     "GET /v1/collections/{c}/matched-pairs": with_queries(
         f"{NCI}/matched-pairs", {"property": "molwt", "min_count": 1}, {"property": "rings", "by": "mean"}
     ),

@@ -99,7 +99,7 @@ def test_tree_counts_the_molecules_of_each_scaffold(client: httpx.Client, items:
 
 
 def test_tree_of_a_series_is_the_same_page_by_page(client: httpx.Client, items: pd.DataFrame) -> None:
-    series = {"filters": [{"property": "molwt", "min": 200}]}
+    series: dict[str, Any] = {"filters": [{"property": "molwt", "min": 200}]}
     scaffolds, page = all_scaffolds(client, **series)
     assert page["items"] == (items["molwt"] >= 200).sum()
     assert scaffolds == all_scaffolds(client, limit=7, **series)[0]

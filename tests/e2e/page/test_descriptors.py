@@ -28,5 +28,6 @@ def test_new_query_gets_descriptors_with_labels_and_units(page: Page, look: Look
     for label, (value, unit) in expected.items():
         row = cells.filter(has=page.get_by_role("rowheader", name=label, exact=True))
         number, _, shown_unit = row.locator("td").inner_text().partition(" ")
-        assert (float(number), shown_unit) == (pytest.approx(value, abs=0.005), unit)
+        assert float(number) == pytest.approx(value, abs=0.005)
+        assert shown_unit == unit
     look(page, "descriptors of a query")
