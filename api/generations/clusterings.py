@@ -1,10 +1,11 @@
 """Clusterings of open generations, computed in the background."""
 
 import os
+from typing import Any
 
 from graphkin.api.generations.background import Job, ThreadedJobs
 from graphkin.collection.clusters.cached import cached_clusters
-from graphkin.collection.clusters.partition import Clusters
+from graphkin.collection.clusters.partition import Clustering, Clusters
 from graphkin.protocol.values import ClusterMethod
 from graphkin.store.base import Generation
 
@@ -48,3 +49,11 @@ class Clusterings(ThreadedJobs[Clusters]):
             )
             self._long_job = self._long_job if method == "single" else job
         return await self.result(key, job)
+
+
+def clustering_fields(generation: Generation, clustering: Clustering) -> dict[str, Any]:
+    """Return the method and the threshold, and the reason for the threshold if the request has none."""
+    reason = None
+    if clustering.largest is not None:
+        reason = {"stored": generation.manifest.threshold, "largest": clustering.largest}
+    return {"method": clustering.method, "threshold": clustering.threshold, "chosen": reason}

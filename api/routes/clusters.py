@@ -8,12 +8,13 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from graphkin.api.context import JsonContext, RequestContext
+from graphkin.api.generations.clusterings import clustering_fields
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.paths import ClusterId, ItemId
 from graphkin.api.http.reply import json_array
 from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import SearchRoute
-from graphkin.collection.clusters.partition import Clustering, Clusters, Ranges
+from graphkin.collection.clusters.partition import Clusters, Ranges
 from graphkin.protocol.replies import ClusterReply, ClustersPage, ItemClusterReply
 from graphkin.protocol.requests import ClusteredFields, ClusterQuery, ClustersQuery, ItemClusterQuery
 from graphkin.store.records import Int64
@@ -58,7 +59,7 @@ def _page(context: RequestContext, query: ClustersQuery) -> Response:
     end = min(begin + query.limit, len(partition.centre))
     return context.json(
         {
-            **method_fields(context, clustering),
+            **clustering_fields(context.generation, clustering),
             "clusters": _summaries(context, query, partition, begin, end),
             "total": counts.clusters,
             "singletons": counts.singletons,
@@ -77,7 +78,7 @@ def _members(context: RequestContext, number: int, query: ClusterQuery) -> Respo
     (summary,) = _summaries(context, query, clustering.clusters, number, number + 1)
     return context.json(
         {
-            **method_fields(context, clustering),
+            **clustering_fields(context.generation, clustering),
             "cluster": summary,
             "next_cursor": context.cursor_at(end) if end < len(members) else None,
         },
@@ -89,15 +90,7 @@ def _cluster_of_item(context: RequestContext, id: int, query: ItemClusterQuery) 
     clustering = context.collection.clusters(query)
     number = int(clustering.clusters.label[id])
     (summary,) = _summaries(context, query, clustering.clusters, number, number + 1)
-    return context.json({**method_fields(context, clustering), "cluster": summary})
-
-
-def method_fields(context: RequestContext, clustering: Clustering) -> dict[str, Any]:
-    """Return the method and the threshold, and the reason for the threshold if the query names none."""
-    reason = None
-    if clustering.largest is not None:
-        reason = {"stored": context.generation.manifest.threshold, "largest": clustering.largest}
-    return {"method": clustering.method, "threshold": clustering.threshold, "chosen": reason}
+    return context.json({**clustering_fields(context.generation, clustering), "cluster": summary})
 
 
 def _summaries(

@@ -9,11 +9,11 @@ from starlette.responses import Response
 
 from graphkin.api.context import LineageContext, RequestContext
 from graphkin.api.generations.cache import GenerationCache
+from graphkin.api.generations.clusterings import clustering_fields
 from graphkin.api.generations.open_generation import OpenGeneration
 from graphkin.api.http.openapi import problems
 from graphkin.api.http.reply import json_array
 from graphkin.api.http.route import with_access
-from graphkin.api.routes.clusters import method_fields
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import SearchRoute
 from graphkin.collection.clusters.lineage import previous_generation
@@ -49,7 +49,7 @@ def _page(context: RequestContext, query: LineageQuery, generations: GenerationC
     end, totals = begin + len(rows), lineage.totals
     return context.json(
         {
-            **method_fields(context, clustering),
+            **clustering_fields(context.generation, clustering),
             "before": earlier.generation.id,
             "added": totals.added,
             "removed": totals.removed,
