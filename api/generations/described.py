@@ -4,7 +4,8 @@ import os
 from functools import partial
 
 from graphkin.api.generations.background import ThreadedJobs
-from graphkin.collection.sar.descriptors import DescriptorTable, descriptor_table, require_descriptors
+from graphkin.collection.sar.descriptors import DescriptorTable, descriptor_table
+from graphkin.collection.structures import require_molecules
 from graphkin.store.base import Generation
 
 _CACHE_SIZE = 32  # tables, whose arrays are memory-mapped files
@@ -24,7 +25,7 @@ class DescriptorJobs(ThreadedJobs[DescriptorTable]):
             StoreBusy: The descriptors are not ready. The job has been started, and the error reports its progress.
             Conflict: The items are not molecules.
         """
-        require_descriptors(generation.manifest)
+        require_molecules(generation.manifest, "molecular descriptors")
         key = generation.collection, generation.id
         compute = partial(descriptor_table, generation, _PROCESSES, in_process=0)
         job = self.job(key) or self.run(key, generation.size, compute)

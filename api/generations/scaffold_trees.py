@@ -4,7 +4,8 @@ import os
 from functools import partial
 
 from graphkin.api.generations.background import ThreadedJobs
-from graphkin.collection.sar.scaffolds import ScaffoldTree, cached_scaffolds, require_molecules
+from graphkin.collection.sar.scaffolds import ScaffoldTree, cached_scaffolds
+from graphkin.collection.structures import require_molecules
 from graphkin.store.base import Generation
 
 _CACHE_SIZE = 8  # trees, whose arrays are memory-mapped files
@@ -24,7 +25,7 @@ class ScaffoldTrees(ThreadedJobs[ScaffoldTree]):
             StoreBusy: The tree is not ready. The job has been started, and the error reports its progress.
             Conflict: The items are not molecules.
         """
-        require_molecules(generation)
+        require_molecules(generation.manifest, "scaffolds")
         key = generation.collection, generation.id
         job = self.job(key) or self.run(key, generation.size, partial(cached_scaffolds, generation, _PROCESSES))
         return await self.result(key, job)

@@ -7,13 +7,12 @@ from cachetools import LRUCache
 
 from graphkin.collection.item_queries import ItemQueries
 from graphkin.collection.ports import Ports, local_ports
-from graphkin.collection.sar.descriptors import require_descriptors
 from graphkin.collection.sar.matched_pairs.applying import Applicable, applicable
-from graphkin.collection.sar.matched_pairs.index import require_molecules
 from graphkin.collection.sar.matched_pairs.ranking import Summary, Transformations
 from graphkin.collection.sar.rgroups import RGroups, require_series
 from graphkin.collection.sar.scaffold_counts import ScaffoldCounts, count_scaffolds
 from graphkin.collection.selection import Selector
+from graphkin.collection.structures import require_molecules
 from graphkin.protocol.descriptors import DESCRIPTORS
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.matched_pairs import AppliedFields, MatchedPairsFields
@@ -100,7 +99,7 @@ class StructureActivity(ItemQueries):
         return [[(smiles, next(iter(ids[smiles]), None)) for smiles in sorted(filter(None, each))] for each in made]
 
     def _summary(self, property: str, min_count: int) -> Summary:
-        require_molecules(self.generation)
+        require_molecules(self.generation.manifest, "matched pairs")
         values = self.property_values(property)
         transformations = self._singleton("pairs", lambda: Transformations(self._ports.builder.matched_pairs()))
         return self._cached(
@@ -109,7 +108,7 @@ class StructureActivity(ItemQueries):
 
     def structure_descriptors(self, request: StructureFields) -> tuple[Query, int | None, dict[str, float | None]]:
         """Return a standardized structure, the id of the item with this structure or None, and its descriptors."""
-        require_descriptors(self.generation.manifest)
+        require_molecules(self.generation.manifest, "molecular descriptors")
         query, id = self.structure(request)
         if query.smiles is None:
             raise InvalidInput(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
+from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import StructureFields, Substructure
 from graphkin.similarity.kind import Query
 from graphkin.similarity.kinds import kind_of_recipe
@@ -123,6 +124,18 @@ def require_single_id(
             hint="select the item by its id",
         )
     return ids[0]
+
+
+def require_molecules(manifest: Manifest, results: str, hint: str = "open a collection of molecules") -> None:
+    """Raise `Conflict` unless the items of a generation are molecules.
+
+    Args:
+        manifest: The manifest of the generation.
+        results: The results that only molecules have, such as "scaffolds".
+        hint: The hint of the error.
+    """
+    if manifest.structure != "smiles":
+        raise Conflict(f"these items have no {results}", given=manifest.kind, expected="molecules", hint=hint)
 
 
 def require_one_identifier(id: int | None, smiles: str | None, name: str | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphkin.collection.batches import add_item_columns, join_items
-from graphkin.collection.sar.descriptors import require_descriptors
+from graphkin.collection.structures import require_molecules
 from graphkin.library.base import CollectionBase, jsonable, require_limit
 from graphkin.library.data import query_structure
 from graphkin.library.table import Table
@@ -332,7 +332,7 @@ class Queries(CollectionBase):
             mine.descriptors(filters=[{"property": "descriptor.qed", "min": 0.4}]).to_pandas()
             ```
         """
-        require_descriptors(self.manifest)
+        require_molecules(self.manifest, "molecular descriptors")
         titles = ["smiles", "names", *columns, *DESCRIPTORS]
         if ids is None:
             return self.query(filters=filters, substructure=substructure, columns=titles)
@@ -365,7 +365,7 @@ class Queries(CollectionBase):
             mine.descriptors_of("CCO")["descriptor.molecular_weight"]
             ```
         """
-        require_descriptors(self.manifest)
+        require_molecules(self.manifest, "molecular descriptors")
         return self._structure_descriptors(query_structure(structure))
 
     def column(self, name: str) -> Iterator[list[Any]]:

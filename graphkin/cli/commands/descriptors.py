@@ -126,12 +126,12 @@ def _write_items(
     from graphkin.cli.conditions import parse_query
     from graphkin.cli.output import atomic_file, report_file, require_json_apart
     from graphkin.collection.exporting import export
-    from graphkin.collection.sar.descriptors import require_descriptors
+    from graphkin.collection.structures import require_molecules
     from graphkin.protocol.descriptors import DESCRIPTORS
 
     require_json_apart(output, as_json)
     reader = collection.generation
-    require_descriptors(reader.manifest)
+    require_molecules(reader.manifest, "molecular descriptors")
     query = parse_query(reader.manifest, conditions, substructure)
     collection.descriptors()
     ids = None if query is None else collection.query(query).ids

@@ -8,7 +8,8 @@ from graphkin.collection.clusters.butina import butina_clusters
 from graphkin.collection.clusters.linkage import LinkageThreshold, bounding_threshold, single_linkage
 from graphkin.collection.clusters.partition import Clusters
 from graphkin.collection.clusters.scaffolds import scaffold_clusters
-from graphkin.protocol.errors import Conflict, require
+from graphkin.collection.structures import require_molecules
+from graphkin.protocol.errors import require
 from graphkin.protocol.values import BUTINA_THRESHOLD, ClusterMethod
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.stored_index import load_or_compute_index
@@ -36,13 +37,7 @@ def resolve_threshold(
     """
     match method:
         case "scaffold":
-            if generation.manifest.structure != "smiles":
-                raise Conflict(
-                    "these items have no scaffolds",
-                    given=generation.manifest.kind,
-                    expected="molecules",
-                    hint="choose another method: butina or single",
-                )
+            require_molecules(generation.manifest, "scaffolds", hint="choose another method: butina or single")
             return None, None
         case "single":
             require_stored_threshold(generation, threshold)

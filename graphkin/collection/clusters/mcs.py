@@ -8,7 +8,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdFMCS
 
 from graphkin.collection.clusters.partition import Clusters
-from graphkin.protocol.errors import Conflict
+from graphkin.collection.structures import require_molecules
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32, Int64
 
@@ -67,20 +67,9 @@ def compared_members(generation: Generation, clusters: Clusters, number: int) ->
         NotFound: The cluster does not exist.
         Conflict: The items are not molecules.
     """
-    require_molecules(generation)
+    require_molecules(generation.manifest, "common substructure")
     members = clusters.members(number)
     return members[evenly_spaced(len(members), COMPARED)]
-
-
-def require_molecules(generation: Generation) -> None:
-    """Raise `Conflict` if the items are not molecules."""
-    if generation.manifest.structure != "smiles":
-        raise Conflict(
-            "items of this kind have no common substructure",
-            given=generation.manifest.kind,
-            expected="molecules",
-            hint="use a collection of molecules",
-        )
 
 
 def evenly_spaced(count: int, most: int) -> Int64:

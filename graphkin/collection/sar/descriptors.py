@@ -20,9 +20,9 @@ import numpy as np
 from platformdirs import user_cache_path
 from rdkit import Chem, rdBase
 
+from graphkin.collection.structures import require_molecules
 from graphkin.protocol.descriptors import DESCRIPTORS
-from graphkin.protocol.errors import Conflict, StoreError
-from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.errors import StoreError
 from graphkin.runtime.array_cache import ArrayCache, Key
 from graphkin.runtime.workers.chunks import ProcessEnded, map_chunks
 from graphkin.similarity.kind import BLOCK, Advance
@@ -116,17 +116,6 @@ def _value(compute: Callable[[Chem.Mol], float], molecule: Chem.Mol | None) -> f
         return float("nan")
 
 
-def require_descriptors(manifest: Manifest) -> None:
-    """Raise `Conflict` unless the items of a generation are molecules."""
-    if manifest.structure != "smiles":
-        raise Conflict(
-            "these items have no molecular descriptors",
-            given=manifest.kind,
-            expected="molecules",
-            hint="descriptors are computed from the structures of molecules; use the properties of these items instead",
-        )
-
-
 def descriptor_table(
     generation: Generation, processes: int, advance: Advance = lambda _: None, in_process: int = _IN_PROCESS
 ) -> DescriptorTable:
@@ -142,7 +131,7 @@ def descriptor_table(
         Conflict: The items are not molecules.
         StoreError: The operating system ended a worker process, for example for lack of memory.
     """
-    require_descriptors(generation.manifest)
+    require_molecules(generation.manifest, "molecular descriptors")
     with _lock:
         table = _tables.get(generation)
     if table is None:

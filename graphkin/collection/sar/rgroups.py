@@ -11,9 +11,10 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdRGroupDecomposition
 
 from graphkin.collection.batches import add_item_columns
-from graphkin.collection.clusters.mcs import COMPARED, SECONDS, evenly_spaced, find_mcs, require_molecules
+from graphkin.collection.clusters.mcs import COMPARED, SECONDS, evenly_spaced, find_mcs
 from graphkin.collection.sar.free_wilson import FreeWilson, fit_free_wilson
 from graphkin.collection.sar.group_matrix import GroupMatrix, group_matrix
+from graphkin.collection.structures import require_molecules
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.rgroups import CoreSource, RGroupsReply
 from graphkin.protocol.values import MAX_SERIES
@@ -172,7 +173,7 @@ def require_series(generation: Generation, ids: Int32) -> None:
         Conflict: The items are not molecules.
         InvalidInput: There are no items, or more than `MAX_SERIES`.
     """
-    require_molecules(generation)
+    require_molecules(generation.manifest, "R groups")
     if not 0 < len(ids) <= MAX_SERIES:
         raise InvalidInput(
             "a series needs molecules" if len(ids) == 0 else "this series has too many molecules",

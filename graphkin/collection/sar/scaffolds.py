@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
-from graphkin.protocol.errors import Conflict, InvalidInput, StoreError
+from graphkin.collection.structures import require_molecules
+from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.runtime.workers.chunks import ProcessEnded, map_chunks
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.molecules.query import read_molecule
@@ -101,17 +102,6 @@ class ScaffoldTree(NamedTuple):
         return np.flatnonzero(self.label == scaffold).astype(np.int32)
 
 
-def require_molecules(generation: Generation) -> None:
-    """Raise `Conflict` if the items of a generation have no scaffolds."""
-    if generation.manifest.structure != "smiles":
-        raise Conflict(
-            "these items have no scaffolds",
-            given=generation.manifest.kind,
-            expected="molecules",
-            hint="open a collection of molecules",
-        )
-
-
 def cached_scaffolds(generation: Generation, processes: int, advance: Advance = lambda _: None) -> ScaffoldTree:
     """Return the scaffold tree of a generation of molecules from the cache of the user, or compute it.
 
@@ -124,7 +114,7 @@ def cached_scaffolds(generation: Generation, processes: int, advance: Advance = 
         Conflict: The items are not molecules.
         StoreError: The operating system ended a worker process, for example for lack of memory.
     """
-    require_molecules(generation)
+    require_molecules(generation.manifest, "scaffolds")
     return load_or_compute_index(
         generation,
         f"scaffold tree {rdBase.rdkitVersion}",

@@ -16,7 +16,7 @@ from graphkin.collection.sar.matched_pairs.blocks import (
     fragment_items,
 )
 from graphkin.collection.sar.matched_pairs.fragmentation import HYDROGEN, MAX_VARIABLE
-from graphkin.protocol.errors import Conflict, InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.stored_index import load_or_compute_index
 from graphkin.store.base import Generation
@@ -93,17 +93,6 @@ class _Rows(NamedTuple):
             np.concatenate([part.variable for part in parts]),
             np.concatenate([part.order for part in parts]),
             np.concatenate([part.exchange for part in parts]),
-        )
-
-
-def require_molecules(generation: Generation) -> None:
-    """Raise `Conflict` unless the items of a generation are molecules."""
-    if generation.manifest.structure != "smiles":
-        raise Conflict(
-            "items of this kind have no matched pairs",
-            given=generation.manifest.kind,
-            expected="molecules",
-            hint="open a collection of molecules",
         )
 
 
