@@ -8,12 +8,8 @@ from os import cpu_count
 from anyio import from_thread
 
 from graphkin.api.depictor import Depictor
-from graphkin.api.generations.clusterings import Clusterings
-from graphkin.api.generations.described import DescriptorJobs
-from graphkin.api.generations.layouts import Layouts
-from graphkin.api.generations.matched_pairs import MatchedPairJobs
 from graphkin.api.generations.patterns import PatternMatches
-from graphkin.api.generations.scaffold_trees import ScaffoldTrees
+from graphkin.api.generations.results import BackgroundResults
 from graphkin.api.work.classes import in_work_class
 from graphkin.api.work.fragments import MoleculeCutter
 from graphkin.api.work.structures import StructureReader
@@ -52,21 +48,13 @@ class PortFactory:
         self,
         structures: StructureReader,
         patterns: PatternMatches,
-        clusterings: Clusterings,
-        scaffold_trees: ScaffoldTrees,
-        layouts: Layouts,
-        matched_pairs: MatchedPairJobs,
-        descriptors: DescriptorJobs,
+        results: BackgroundResults,
         depictor: Depictor,
         cutter: MoleculeCutter,
     ) -> None:
         self._structures = structures
         self._patterns = patterns
-        self._clusterings = clusterings
-        self._scaffold_trees = scaffold_trees
-        self._layouts = layouts
-        self._matched_pairs = matched_pairs
-        self._descriptors = descriptors
+        self._results = results
         self._depictor = depictor
         self._cutter = cutter
 
@@ -81,16 +69,7 @@ class PortFactory:
         return Ports(
             _StructurePort(self._structures, generation),
             _SubstructurePort(self._patterns, generation, selector),
-            _BuilderPort(
-                self._clusterings,
-                self._scaffold_trees,
-                self._layouts,
-                self._matched_pairs,
-                self._descriptors,
-                self._depictor,
-                self._cutter,
-                generation,
-            ),
+            _BuilderPort(self._results, self._depictor, self._cutter, generation),
             sampler,
             _MAX_THREADS,
             _cancellable,
@@ -139,35 +118,27 @@ class _BuilderPort:
 
     def __init__(
         self,
-        clusterings: Clusterings,
-        scaffold_trees: ScaffoldTrees,
-        layouts: Layouts,
-        matched_pairs: MatchedPairJobs,
-        descriptors: DescriptorJobs,
+        results: BackgroundResults,
         depictor: Depictor,
         cutter: MoleculeCutter,
         generation: Generation,
     ) -> None:
-        self._clusterings = clusterings
-        self._scaffold_trees = scaffold_trees
-        self._layouts = layouts
-        self._matched_pairs = matched_pairs
-        self._descriptors = descriptors
+        self._results = results
         self._depictor = depictor
         self._cutter = cutter
         self._generation = generation
 
     def clusters(self, method: ClusterMethod, threshold: float | None) -> Clusters:
-        return from_thread.run(self._clusterings.get, self._generation, method, threshold)
+        return from_thread.run(self._results.clusterings.get, self._generation, method, threshold)
 
     def scaffolds(self) -> ScaffoldTree:
-        return from_thread.run(self._scaffold_trees.get, self._generation)
+        return from_thread.run(self._results.scaffold_trees.get, self._generation)
 
     def layout(self) -> Layout:
-        return from_thread.run(self._layouts.get, self._generation)
+        return from_thread.run(self._results.layouts.get, self._generation)
 
     def descriptors(self) -> DescriptorTable:
-        return from_thread.run(self._descriptors.get, self._generation)
+        return from_thread.run(self._results.descriptors.get, self._generation)
 
     def find_mcs(self, smiles: Sequence[str]) -> CommonSubstructure:
         return from_thread.run(self._depictor.find_mcs, smiles)
@@ -176,7 +147,7 @@ class _BuilderPort:
         return from_thread.run(self._depictor.decompose, smiles, core)
 
     def matched_pairs(self) -> MatchedPairs:
-        return from_thread.run(self._matched_pairs.get, self._generation)
+        return from_thread.run(self._results.matched_pairs.get, self._generation)
 
     def cut_molecule(self, smiles: str) -> CutMolecule:
         return from_thread.run(self._cutter.cut, smiles)

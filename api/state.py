@@ -10,13 +10,9 @@ from starlette.requests import Request
 from graphkin.api.depictor import Depictor
 from graphkin.api.exports import Exports
 from graphkin.api.generations.cache import GenerationCache
-from graphkin.api.generations.clusterings import Clusterings
 from graphkin.api.generations.damage import Scrubber
-from graphkin.api.generations.described import DescriptorJobs
-from graphkin.api.generations.layouts import Layouts
-from graphkin.api.generations.matched_pairs import MatchedPairJobs
 from graphkin.api.generations.patterns import PatternMatches
-from graphkin.api.generations.scaffold_trees import ScaffoldTrees
+from graphkin.api.generations.results import BackgroundResults
 from graphkin.api.http.access import AccessControl
 from graphkin.api.http.quotas import Quotas
 from graphkin.api.ports import PortFactory
@@ -70,11 +66,7 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
         open_store(settings.store) as store,
         closing(PositiveCache(folder, max_bytes, setting="GRAPHKIN_CACHE_BYTES")) as positives,
         closing(Quotas(settings.cache_dir / "quotas")) as quotas,
-        closing(Clusterings()) as clusterings,
-        closing(ScaffoldTrees()) as scaffold_trees,
-        closing(Layouts()) as layouts,
-        closing(MatchedPairJobs()) as matched_pairs,
-        closing(DescriptorJobs()) as descriptors,
+        closing(BackgroundResults()) as results,
         closing(new_fork_server()) if shared_fork_server is None else nullcontext(shared_fork_server) as fork_server,
     ):
         store.require_engine(settings.sampler)
@@ -89,17 +81,7 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
             aclosing(PatternMatches(SubstructureMatcher(pattern_readers, matchers, location, _MATCHERS))) as patterns,
         ):
             structures, depictor = StructureReader(readers), Depictor(drawers, comparers)
-            port_factory = PortFactory(
-                structures,
-                patterns,
-                clusterings,
-                scaffold_trees,
-                layouts,
-                matched_pairs,
-                descriptors,
-                depictor,
-                MoleculeCutter(comparers),
-            )
+            port_factory = PortFactory(structures, patterns, results, depictor, MoleculeCutter(comparers))
             with (
                 closing(
                     Exports(exporters, location, files, settings.export_bytes, setting="GRAPHKIN_EXPORT_BYTES")

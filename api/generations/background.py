@@ -5,18 +5,24 @@ the progress, and the client repeats the request.
 """
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
 from cachetools import LRUCache
 
 from graphkin.protocol.errors import InvalidInput, StoreBusy
 from graphkin.similarity.kind import Advance
+from graphkin.store.base import Generation
 
 T = TypeVar("T")
+
+PROCESSES = max(1, (os.cpu_count() or 1) // 2)
+"""Number of processes or threads of one job. The other cores serve requests."""
 
 
 class Job(Generic[T]):
@@ -126,3 +132,29 @@ class ThreadedJobs(BackgroundJobs[T]):
         for job in self._jobs.values():
             job.stop.set()
         self._pool.shutdown(cancel_futures=True)
+
+
+class GenerationJobs(ThreadedJobs[T]):
+    """Background jobs that each compute one result of a generation. One runs at a time.
+
+    Args:
+        name: Name of the results, for error messages.
+        compute: Computes the result of a generation. Its second argument is a function that it calls with the number of
+            items that have been processed.
+        cache_size: Number of results to keep.
+    """
+
+    def __init__(self, name: str, compute: Callable[[Generation, Advance], T], cache_size: int) -> None:
+        super().__init__(name, threads=1, cache_size=cache_size)
+        self._compute = compute
+
+    async def get(self, generation: Generation) -> T:
+        """Return the result of a generation.
+
+        Raises:
+            StoreBusy: The result is not ready. The job has been started, and the error reports its progress.
+            Exception: The job failed.
+        """
+        key = generation.collection, generation.id
+        job = self.job(key) or self.run(key, generation.size, partial(self._compute, generation))
+        return await self.result(key, job)

@@ -1,9 +1,8 @@
 """Clusterings of open generations, computed in the background."""
 
-import os
 from typing import Any
 
-from graphkin.api.generations.background import Job, ThreadedJobs
+from graphkin.api.generations.background import PROCESSES, Job, ThreadedJobs
 from graphkin.collection.clusters.cached import cached_clusters
 from graphkin.collection.clusters.partition import Clustering, Clusters
 from graphkin.protocol.values import ClusterMethod
@@ -11,7 +10,6 @@ from graphkin.store.base import Generation
 
 _CACHE_SIZE = 32  # clusterings, whose arrays are memory-mapped files
 _MAX_PAIRS = 50_000_000  # maximum number of similar pairs for Butina clustering, 16 bytes each
-_THREADS = max(1, (os.cpu_count() or 1) // 2)  # The other cores serve requests.
 
 
 class Clusterings(ThreadedJobs[Clusters]):
@@ -45,7 +43,7 @@ class Clusterings(ThreadedJobs[Clusters]):
             job = self.run(
                 key,
                 generation.size,
-                lambda advance: cached_clusters(generation, method, threshold, _THREADS, advance, _MAX_PAIRS),
+                lambda advance: cached_clusters(generation, method, threshold, PROCESSES, advance, _MAX_PAIRS),
             )
             self._long_job = self._long_job if method == "single" else job
         return await self.result(key, job)

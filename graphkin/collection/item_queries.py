@@ -26,7 +26,13 @@ from graphkin.collection.selection import (
     Selector,
     SimilarItems,
 )
-from graphkin.collection.structures import add_name_hint, require_one_identifier, require_single_id, structure_text
+from graphkin.collection.structures import (
+    add_name_hint,
+    require_molecules,
+    require_one_identifier,
+    require_single_id,
+    structure_text,
+)
 from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.export import read_items
 from graphkin.export.table import Comparison
@@ -164,7 +170,8 @@ class ItemQueries:
             self.descriptors()
 
     def descriptors(self) -> DescriptorTable:
-        """Return the descriptors of all molecules. They are cached on disk."""
+        """Return the descriptors of all molecules. They are cached on disk. Raises `Conflict` for other items."""
+        require_molecules(self.generation.manifest, "molecular descriptors")
         return self._ports.builder.descriptors()
 
     def items_of(self, ids: Int32 | Int64, columns: Sequence[str] | None = None) -> pa.Table:
@@ -287,11 +294,16 @@ class ItemQueries:
 
     def _scaffold_items(self, smiles: str) -> GroupItems:
         """Return the molecules with this scaffold."""
-        tree = self._ports.builder.scaffolds()
+        tree = self._all_scaffolds()
         scaffold = self._find_scaffold(tree, smiles)
         if scaffold is None:
             return GroupItems(["scaffold", None], np.empty(0, np.int32))
         return GroupItems(["scaffold", scaffold], tree.items(scaffold))
+
+    def _all_scaffolds(self) -> ScaffoldTree:
+        """Return the scaffold tree of all molecules. It is cached on disk. Raises `Conflict` for other items."""
+        require_molecules(self.generation.manifest, "scaffolds")
+        return self._ports.builder.scaffolds()
 
     def _find_scaffold(self, tree: ScaffoldTree, smiles: str) -> int | None:
         """Return a scaffold by its SMILES, which need not be canonical. None if no molecule has it."""

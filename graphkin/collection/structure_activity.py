@@ -60,7 +60,7 @@ class StructureActivity(ItemQueries):
             NotFound: No molecule of the collection is in the branch of `parent`.
         """
         values = None if request.property is None else self.property_values(request.property)
-        tree = self._ports.builder.scaffolds()
+        tree = self._all_scaffolds()
         parent = None if request.parent is None else self._find_scaffold(tree, request.parent)
         if request.parent is not None and parent is None:
             raise NotFound(
