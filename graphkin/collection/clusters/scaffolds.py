@@ -8,8 +8,7 @@ from rdkit import Chem
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from graphkin.collection.clusters.partition import Clusters
-from graphkin.protocol.errors import StoreError
-from graphkin.runtime.workers.chunks import ProcessEnded, map_chunks
+from graphkin.collection.processes import map_in_processes
 from graphkin.similarity.kind import Advance
 from graphkin.store.base import Generation
 
@@ -29,15 +28,10 @@ def scaffold_clusters(generation: Generation, processes: int, advance: Advance =
     """
     smiles = (batch["smiles"].to_pylist() for batch in generation.columns(["smiles"]))
     scaffolds: list[pa.Array] = []
-    try:
-        with closing(map_chunks(_scaffolds, smiles, processes)) as results:
-            for result in results:
-                scaffolds.append(pa.array(result, pa.string()))
-                advance(len(result))
-    except ProcessEnded as error:
-        raise StoreError(
-            f"the scaffolds were not computed: {error}", hint="free memory, or use fewer workers"
-        ) from error
+    with closing(map_in_processes(_scaffolds, smiles, processes, "scaffolds")) as results:
+        for result in results:
+            scaffolds.append(pa.array(result, pa.string()))
+            advance(len(result))
     label = np.asarray(pa.chunked_array(scaffolds).combine_chunks().dictionary_encode().indices)
     _, first = np.unique(label, return_index=True)
     return Clusters.from_labels(label, first.astype(np.int32))

@@ -20,11 +20,10 @@ import numpy as np
 from platformdirs import user_cache_path
 from rdkit import Chem, rdBase
 
+from graphkin.collection.processes import map_in_processes
 from graphkin.collection.structures import require_molecules
 from graphkin.protocol.descriptors import DESCRIPTORS
-from graphkin.protocol.errors import StoreError
 from graphkin.runtime.array_cache import ArrayCache, Key
-from graphkin.runtime.workers.chunks import ProcessEnded, map_chunks
 from graphkin.similarity.kind import BLOCK, Advance
 from graphkin.store.base import Generation
 from graphkin.store.records import Float64, Int32, Int64
@@ -180,17 +179,10 @@ def _compute_table(generation: Generation, processes: int, advance: Advance, in_
 
 def _describe_chunks(chunks: Iterable[list[str]], processes: int) -> Generator[list[list[float]], None, None]:
     """Yield the descriptors of each chunk. 0 processes describe them in this process."""
-    if not processes:
+    if processes:
+        yield from map_in_processes(describe_smiles, chunks, processes, "descriptors")
+    else:
         yield from map(describe_smiles, chunks)
-        return
-    try:
-        with closing(map_chunks(describe_smiles, chunks, processes)) as results:
-            yield from results
-    except ProcessEnded as error:
-        raise StoreError(
-            f"the descriptors were not computed: {error}",
-            hint="free memory and try again: the molecules described so far are kept",
-        ) from error
 
 
 def _blocks(generation: Generation, starts: Iterable[int]) -> Iterator[list[str]]:

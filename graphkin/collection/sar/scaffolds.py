@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
+from graphkin.collection.processes import map_in_processes
 from graphkin.collection.structures import require_molecules
-from graphkin.protocol.errors import InvalidInput, StoreError
-from graphkin.runtime.workers.chunks import ProcessEnded, map_chunks
+from graphkin.protocol.errors import InvalidInput
 from graphkin.similarity.kind import Advance
 from graphkin.similarity.molecules.query import read_molecule
 from graphkin.similarity.molecules.recipe import MoleculeRecipe
@@ -127,16 +127,12 @@ def cached_scaffolds(generation: Generation, processes: int, advance: Advance = 
 def scaffold_tree(generation: Generation, processes: int, advance: Advance = lambda _: None) -> ScaffoldTree:
     """Compute the scaffold tree of a generation of molecules, as `cached_scaffolds` returns it."""
     own, parents = list[pa.Array](), dict[str, str | None]()
-    try:
-        with closing(map_chunks(_scaffolds_and_parents, _chunks(generation), processes)) as results:
-            for scaffolds, ancestors in results:
-                own.append(pa.array(scaffolds, pa.string()))
-                parents |= ancestors
-                advance(len(scaffolds))
-    except ProcessEnded as error:
-        raise StoreError(
-            f"the scaffolds were not computed: {error}", hint="free memory, or use fewer workers"
-        ) from error
+    chunks = _chunks(generation)
+    with closing(map_in_processes(_scaffolds_and_parents, chunks, processes, "scaffolds")) as results:
+        for scaffolds, ancestors in results:
+            own.append(pa.array(scaffolds, pa.string()))
+            parents |= ancestors
+            advance(len(scaffolds))
     return ScaffoldTree.from_parents(pa.chunked_array(own, pa.string()).combine_chunks(), parents)
 
 

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from platformdirs import user_cache_path
 from rdkit import Chem, rdBase
 
+from graphkin.collection.processes import map_in_processes
 from graphkin.collection.sar.matched_pairs.attachments import symmetry
 from graphkin.collection.sar.matched_pairs.fragmentation import MAX_VARIABLE, fragment, rejection
-from graphkin.protocol.errors import StoreError
 from graphkin.runtime.array_cache import ArrayCache
-from graphkin.runtime.workers.chunks import ProcessEnded, map_chunks
 from graphkin.similarity.kind import Advance
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32, UInt64
@@ -152,17 +151,13 @@ def fragment_items(generation: Generation, processes: int, advance: Advance) -> 
         else:
             yield start, block
             advance(len(smiles))
-    try:
-        with closing(
-            map_chunks(Fragments.from_smiles, (_block(generation, start) for start in missing), processes)
-        ) as blocks:
-            for start, block in zip(missing, blocks, strict=True):
-                if cache is not None:
-                    cache = _add(cache, _key(_block(generation, start)), block)
-                yield start, block
-                advance(len(block.reason))
-    except ProcessEnded as error:
-        raise StoreError(f"the molecules were not cut: {error}", hint="free memory, or use fewer workers") from error
+    chunks = (_block(generation, start) for start in missing)
+    with closing(map_in_processes(Fragments.from_smiles, chunks, processes, "fragments of molecules")) as blocks:
+        for start, block in zip(missing, blocks, strict=True):
+            if cache is not None:
+                cache = _add(cache, _key(_block(generation, start)), block)
+            yield start, block
+            advance(len(block.reason))
 
 
 def _block(generation: Generation, start: int) -> list[str]:
