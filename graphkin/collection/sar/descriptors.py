@@ -1,29 +1,25 @@
 """Molecular descriptors of the molecules of a generation, computed by RDKit once and cached on disk.
 
-The cache holds one entry for each block of `BLOCK` consecutive molecules. Its key is a hash of their structures. An
-append changes only the last block of a collection, so only this block and the new ones are computed again. An
-interrupted computation continues with the first block that is missing.
+The cache (`graphkin.collection.block_cache`) holds blocks of `BLOCK` molecules. After an append, only the last block of
+a collection and the new ones are computed again.
 """
 
-import logging
 import math
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cache
-from hashlib import blake2b
-from importlib.metadata import version
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from platformdirs import user_cache_path
 from rdkit import Chem, rdBase
 
+from graphkin.collection.block_cache import BlockCache
 from graphkin.collection.processes import map_in_processes
 from graphkin.collection.structures import require_molecules
 from graphkin.protocol.descriptors import DESCRIPTORS
-from graphkin.runtime.array_cache import ArrayCache, Key
+from graphkin.runtime.array_cache import Key
 from graphkin.similarity.kind import BLOCK, Advance
 from graphkin.store.base import Generation
 from graphkin.store.records import Float64, Int32, Int64
@@ -34,7 +30,6 @@ _IN_PROCESS = 512  # missing molecules up to which starting worker processes tak
 
 _POSITION = {name: position for position, name in enumerate(DESCRIPTORS)}
 
-_log = logging.getLogger(__name__)
 _tables: "WeakKeyDictionary[Generation, DescriptorTable]" = WeakKeyDictionary()
 _lock = threading.Lock()
 
@@ -150,12 +145,12 @@ def descriptor_values(generation: Generation) -> Callable[[str], Float64]:
 
 
 def _compute_table(generation: Generation, processes: int, advance: Advance, in_process: int) -> DescriptorTable:
-    cache = _BlockCache()
+    cache = _open_cache()
     blocks: list[Float64 | None] = []
     keys: list[Key] = []
     for smiles in _blocks(generation, range(0, generation.size, BLOCK)):
-        keys.append(_key(smiles))
-        blocks.append(cache.open(keys[-1], len(smiles)))
+        keys.append(cache.key(smiles))
+        blocks.append(cache.get(keys[-1], len(smiles)))
         if blocks[-1] is not None:
             advance(len(smiles))
     missing = [number for number, block in enumerate(blocks) if block is None]
@@ -173,7 +168,9 @@ def _compute_table(generation: Generation, processes: int, advance: Advance, in_
                 chunk = next(described)
                 rows += chunk
                 advance(len(chunk))
-            blocks[number] = cache.add(keys[number], np.array(rows, np.float64).reshape(size, len(DESCRIPTORS)))
+            values = np.array(rows, np.float64).reshape(size, len(DESCRIPTORS))
+            cached = cache.add(keys[number], size, {"values": values})
+            blocks[number] = values if cached is None else cached
     return DescriptorTable([block for block in blocks if block is not None])
 
 
@@ -192,45 +189,9 @@ def _blocks(generation: Generation, starts: Iterable[int]) -> Iterator[list[str]
         yield [text for batch in generation.columns(["smiles"], start, stop) for text in batch["smiles"].to_pylist()]
 
 
-def _key(smiles: list[str]) -> Key:
-    digest = blake2b("\n".join(smiles).encode(), digest_size=32).hexdigest()
-    return {"structures": digest, "made_by": f"descriptors {rdBase.rdkitVersion} {version('graphkin')}"}
+def _open_cache() -> BlockCache[Float64]:
+    return BlockCache("descriptors", " ".join(DESCRIPTORS), _CACHE_BYTES, lambda values: values, _has_shape)
 
 
-class _BlockCache:
-    """The descriptors of blocks of molecules in the user's cache. If it cannot be used, a warning is logged."""
-
-    def __init__(self) -> None:
-        self._cache: ArrayCache | None = None
-        try:
-            self._cache = ArrayCache(user_cache_path("graphkin") / "descriptors", _CACHE_BYTES)
-        except OSError as error:
-            self._give_up(error)
-
-    def open(self, key: Key, size: int) -> Float64 | None:
-        """Return the descriptors of a block of `size` molecules, or None if they are not cached."""
-        try:
-            return None if self._cache is None else self._cache.open(key, lambda values: _require_shape(values, size))
-        except OSError as error:
-            self._give_up(error)
-            return None
-
-    def add(self, key: Key, values: Float64) -> Float64:
-        """Cache the descriptors of a block and return them, memory-mapped if they could be cached."""
-        try:
-            if self._cache is None:
-                return values
-            return self._cache.get_or_add(key, {"values": values}, lambda values: _require_shape(values, len(values)))
-        except OSError as error:
-            self._give_up(error)
-            return values
-
-    def _give_up(self, error: OSError) -> None:
-        _log.warning("descriptors cannot be cached: %s", error)
-        self._cache = None
-
-
-def _require_shape(values: Float64, size: int) -> Float64:
-    if (values.dtype, *values.shape) != (np.dtype(np.float64), size, len(DESCRIPTORS)):
-        raise ValueError(f"no descriptors of {size} molecules")
-    return values
+def _has_shape(values: Float64, molecules: int) -> bool:
+    return (values.dtype, *values.shape) == (np.dtype(np.float64), molecules, len(DESCRIPTORS))

@@ -11,6 +11,7 @@ import pytest
 from rdkit import Chem, rdBase
 
 from graphkin.collection.open_collection import OpenCollection
+from graphkin.collection.processes import map_in_processes
 from graphkin.collection.sar.matched_pairs import blocks
 from graphkin.collection.sar.matched_pairs.applying import cut_molecule, join_parts
 from graphkin.collection.sar.matched_pairs.attachments import permutation
@@ -19,7 +20,6 @@ from graphkin.collection.sar.matched_pairs.index import MatchedPairs, cached_mat
 from graphkin.collection.sar.matched_pairs.ranking import Transformations, label
 from graphkin.protocol.errors import Conflict, InvalidInput, NotFound
 from graphkin.protocol.matched_pairs import AppliedFields, MatchedPairsFields
-from graphkin.runtime.workers.chunks import map_chunks
 from graphkin.store.base import Generation
 
 # The default rules of mmpdb 3.1 (fragment_types.py and smarts_aliases.py).
@@ -285,12 +285,12 @@ def test_append_cuts_only_the_last_block_and_equals_a_rebuild(
     monkeypatch.setattr(blocks, "_BLOCK", 8)
     cut: list[int] = []
 
-    def recorded(function: Any, chunks: Any, processes: int) -> Any:
+    def recorded(function: Any, chunks: Any, processes: int, results: str) -> Any:
         listed = [*chunks]
         cut.extend(map(len, listed))
-        return map_chunks(function, listed, processes)
+        return map_in_processes(function, listed, processes, results)
 
-    monkeypatch.setattr(blocks, "map_chunks", recorded)
+    monkeypatch.setattr(blocks, "map_in_processes", recorded)
     before, after = generation(nci_molecules[:20]), generation(nci_molecules[:26])
     cached_matched_pairs(before, 1)
     assert cut == [8, 8, 4]

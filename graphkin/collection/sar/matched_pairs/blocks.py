@@ -1,25 +1,22 @@
 """The fragmentations of all molecules of a generation as arrays, cached in blocks of consecutive items.
 
-The key of a block in the cache is a hash of its structures. Generations therefore share blocks, and after an append
-only the new molecules and those of the last, incomplete block are cut.
+After an append, only the new molecules and those of the last, incomplete block are cut.
 """
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from hashlib import blake2b, sha256
-from importlib.metadata import version
-from typing import Any, NamedTuple
+from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from platformdirs import user_cache_path
 from rdkit import Chem, rdBase
 
+from graphkin.collection.block_cache import BlockCache
 from graphkin.collection.processes import map_in_processes
 from graphkin.collection.sar.matched_pairs.attachments import symmetry
 from graphkin.collection.sar.matched_pairs.fragmentation import MAX_VARIABLE, fragment, rejection
-from graphkin.runtime.array_cache import ArrayCache
+from graphkin.runtime.array_cache import Key
 from graphkin.similarity.kind import Advance
 from graphkin.store.base import Generation
 from graphkin.store.records import Int32, UInt64
@@ -39,8 +36,6 @@ _ROW = np.dtype(
 )
 
 Bytes = NDArray[np.uint8]
-
-_log = logging.getLogger(__name__)
 
 
 class Fragments(NamedTuple):
@@ -142,20 +137,20 @@ def fragment_items(generation: Generation, processes: int, advance: Advance) -> 
         StoreError: The operating system ended a worker process, for example for lack of memory.
     """
     cache = _open_cache()
-    missing = []
+    missing: dict[int, Key] = {}
     for start in range(0, generation.size, _BLOCK):
         smiles = _block(generation, start)
-        block = None if cache is None else cache.open(_key(smiles), Fragments)
-        if block is None or not block.is_valid_for(len(smiles)):
-            missing.append(start)
+        key = cache.key(smiles)
+        block = cache.get(key, len(smiles))
+        if block is None:
+            missing[start] = key
         else:
             yield start, block
             advance(len(smiles))
     chunks = (_block(generation, start) for start in missing)
     with closing(map_in_processes(Fragments.from_smiles, chunks, processes, "fragments of molecules")) as blocks:
-        for start, block in zip(missing, blocks, strict=True):
-            if cache is not None:
-                cache = _add(cache, _key(_block(generation, start)), block)
+        for (start, key), block in zip(missing.items(), blocks, strict=True):
+            cache.add(key, len(block.reason), block._asdict())
             yield start, block
             advance(len(block.reason))
 
@@ -165,24 +160,6 @@ def _block(generation: Generation, start: int) -> list[str]:
     return [*generation.structures(np.arange(start, stop, dtype=np.int32))]
 
 
-def _key(smiles: Sequence[str]) -> dict[str, Any]:
-    made_by = f"fragments {' '.join(Fragments._fields)} {MAX_VARIABLE} {rdBase.rdkitVersion} {version('graphkin')}"
-    return {"made_by": made_by, "structures": sha256("\n".join(smiles).encode()).hexdigest()}
-
-
-def _open_cache() -> ArrayCache | None:
-    try:
-        return ArrayCache(user_cache_path("graphkin") / "fragments", _CACHE_BYTES)
-    except OSError as error:
-        _log.warning("fragments of molecules cannot be cached: %s", error)
-        return None
-
-
-def _add(cache: ArrayCache, key: dict[str, Any], block: Fragments) -> ArrayCache | None:
-    """Cache a block, and return the cache, or None if it cannot be written."""
-    try:
-        cache.get_or_add(key, block._asdict(), Fragments)
-    except OSError as error:
-        _log.warning("fragments of molecules cannot be cached: %s", error)
-        return None
-    return cache
+def _open_cache() -> BlockCache[Fragments]:
+    settings = f"{' '.join(Fragments._fields)} {MAX_VARIABLE}"
+    return BlockCache("fragments", settings, _CACHE_BYTES, Fragments, Fragments.is_valid_for)
