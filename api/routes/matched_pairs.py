@@ -73,8 +73,8 @@ def _item_page(context: RequestContext, id: int, query: ItemMatchedPairsQuery) -
             "value": value if math.isfinite(value) else None,
             "reason": applicable.reason,
             "transformations": [
-                {**fields, "products": [{"smiles": smiles, "id": own} for smiles, own in made]}
-                for fields, made in zip(_transformations(part.summary, query.pairs), products, strict=True)
+                {**fields, "products": [{"smiles": smiles, "id": item} for smiles, item in molecules]}
+                for fields, molecules in zip(_transformations(part.summary, query.pairs), products, strict=True)
             ],
             "total": len(applicable.summary),
             "next_cursor": context.cursor_at(end) if end < len(applicable.summary) else None,

@@ -77,11 +77,8 @@ class StructureActivity(ItemQueries):
         summary = self._summary(request.property, request.min_count)
         if request.source is not None and request.target is not None:
             return summary.between(request.source, request.target)
-        return self._cached(
-            self._summaries,
-            (request.property, request.min_count, request.by),
-            lambda: summary.ordered(request.by),
-        )
+        key = (request.property, request.min_count, request.by)
+        return self._cached(self._summaries, key, lambda: summary.ordered(request.by))
 
     def matched_pairs_of(self, id: int, request: AppliedFields) -> Applicable:
         """Return the transformations that can be applied to an item and change a property on average."""
@@ -93,10 +90,13 @@ class StructureActivity(ItemQueries):
         """Return the molecules that transformations make of an item, with the ids of those that are items."""
         (own,) = self.generation.structures(np.array([id], np.int32))
         assemblies = [parts for each in transformations.assemblies for parts in each]
-        joined = iter(self._ports.builder.join_parts(assemblies))
-        made = [{next(joined) for _ in each} - {None, own} for each in transformations.assemblies]
-        ids = {smiles: self.generation.find("smiles", smiles, limit=1) for each in made for smiles in each if smiles}
-        return [[(smiles, next(iter(ids[smiles]), None)) for smiles in sorted(filter(None, each))] for each in made]
+        molecules = iter(self._ports.builder.join_parts(assemblies))
+        products = [
+            sorted({smiles for _ in each if (smiles := next(molecules)) not in (None, own)})
+            for each in transformations.assemblies
+        ]
+        hits = {smiles: self.generation.find("smiles", smiles, limit=1) for each in products for smiles in each}
+        return [[(smiles, hits[smiles][0] if hits[smiles] else None) for smiles in each] for each in products]
 
     def _summary(self, property: str, min_count: int) -> Summary:
         require_molecules(self.generation.manifest, "matched pairs")

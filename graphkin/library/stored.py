@@ -276,7 +276,8 @@ class StoredCollection(Collection):
     def _matched_pairs_of(self, id: int, request: ItemMatchedPairsQuery, limit: int | None) -> pa.Table:
         transformations = self._open.matched_pairs_of(id, request).part(0, limit)
         products = [
-            [{"smiles": smiles, "id": own} for smiles, own in made] for made in self._open.products(id, transformations)
+            [{"smiles": smiles, "id": item} for smiles, item in molecules]
+            for molecules in self._open.products(id, transformations)
         ]
         return transformations.summary.table(request.pairs).append_column("products", pa.array(products, PRODUCTS))
 

@@ -157,17 +157,10 @@ def _pair_tables(opened: "OpenCollection", summary: "Summary", property: str) ->
     from graphkin.collection.cliffs import pair_columns
 
     for part in _blocks(summary):
+        empty = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
         listed = [part.pairs(row) for row in range(len(part))]
-        sizes = [len(first) for first, _, _ in listed]
-        a, b, difference = (
-            np.concatenate([empty, *columns])
-            for empty, columns in zip(
-                (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)),
-                [*zip(*listed, strict=True)] or [()] * 3,
-                strict=True,
-            )
-        )
-        rows = pa.array(np.repeat(np.arange(len(part)), sizes))
+        a, b, difference = (np.concatenate(columns) for columns in zip(empty, *listed, strict=True))
+        rows = pa.array(np.repeat(np.arange(len(part)), [len(first) for first, _, _ in listed]))
         ends = part.table(0).select(["from", "to"]).take(rows)
         columns = pair_columns(a, b, opened.generation.manifest, property, opened.items_of)
         yield pa.table({"from": ends["from"], "to": ends["to"], "a": a, "b": b, "difference": difference, **columns})
@@ -180,12 +173,12 @@ def _products(opened: "OpenCollection", item: int, transformations: "Applicable"
 
     for begin in range(0, max(1, len(transformations.summary)), _ROWS):
         part = transformations.part(begin, begin + _ROWS)
-        made = opened.products(item, part)
-        rows = pa.array(np.repeat(np.arange(len(made)), [len(each) for each in made]))
+        products = opened.products(item, part)
+        rows = pa.array(np.repeat(np.arange(len(products)), [len(each) for each in products]))
         table = part.summary.table(0).drop_columns("pairs").take(rows)
-        products = [product for each in made for product in each]
-        table = table.append_column("product", pa.array([smiles for smiles, _ in products], pa.string()))
-        yield table.append_column("id", pa.array([own for _, own in products], pa.int32()))
+        molecules = [molecule for each in products for molecule in each]
+        table = table.append_column("product", pa.array([smiles for smiles, _ in molecules], pa.string()))
+        yield table.append_column("id", pa.array([id for _, id in molecules], pa.int32()))
 
 
 def _blocks(summary: "Summary") -> "Iterator[Summary]":

@@ -134,22 +134,22 @@ class Lineage(NamedTuple):
         """
         links = Links(*(column[start:stop] for column in self.links))
 
-        def of(clusters: Int32, values: Int32 | Int64) -> pa.Array:
+        def values_of(clusters: Int32, values: Int32 | Int64) -> pa.Array:
             return pa.array(values[clusters].astype(np.int32), mask=clusters < 0)
 
         return pa.table(
             {
                 "change": links.change,
                 "event": pa.array(EVENTS).take(links.event),
-                "before": of(links.before, np.arange(1, len(self.removed) + 1)),
-                "size_before": of(links.before, self.before.sizes),
-                "after": of(links.after, np.arange(1, len(self.added) + 1)),
-                "size_after": of(links.after, self.after.sizes),
+                "before": values_of(links.before, np.arange(1, len(self.removed) + 1)),
+                "size_before": values_of(links.before, self.before.sizes),
+                "after": values_of(links.after, np.arange(1, len(self.added) + 1)),
+                "size_after": values_of(links.after, self.after.sizes),
                 "shared": links.shared,
-                "added": of(links.after, self.added),
-                "removed": of(links.before, self.removed),
-                "centre_before": of(links.before, self.before.centre),
-                "centre_after": of(links.after, self.after.centre),
+                "added": values_of(links.after, self.added),
+                "removed": values_of(links.before, self.removed),
+                "centre_before": values_of(links.before, self.before.centre),
+                "centre_after": values_of(links.after, self.after.centre),
             }
         )
 

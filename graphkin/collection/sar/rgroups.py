@@ -103,20 +103,25 @@ class RGroups:
                 expected=f"two of {', '.join(self.groups)}" if len(self.groups) > 1 else "a table with two positions",
                 hint="choose two different positions" if len(self.groups) > 1 else "choose another core",
             )
-        values = np.full(len(self.ids), np.nan) if self.values is None else self.values
-        return group_matrix((first, second), self.groups[first], self.groups[second], self.ids.tolist(), values)
+        return group_matrix(
+            (first, second), self.groups[first], self.groups[second], self.ids.tolist(), self._values_or_nan
+        )
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Iterate over the molecules: core, groups by position, and value, None if it has none."""
-        values = np.full(len(self.ids), np.nan) if self.values is None else self.values
-        optional_values = [None if np.isnan(value) else value for value in values.tolist()]
-        for row, (core, value) in enumerate(zip(self.cores, optional_values, strict=True)):
+        values = [None if np.isnan(value) else value for value in self._values_or_nan.tolist()]
+        for row, (core, value) in enumerate(zip(self.cores, values, strict=True)):
             groups = {position: column[row] for position, column in self.groups.items() if column[row]}
             yield {"core": core, "groups": groups, "value": value}
 
+    @property
+    def _values_or_nan(self) -> Float64:
+        """The values of the property, NaN without a property."""
+        return np.full(len(self.ids), np.nan) if self.values is None else self.values
+
     @classmethod
     def from_reply(cls, reply: RGroupsReply) -> "RGroups":
-        """Return the R groups that a server has found."""
+        """Return the R groups of a server's reply."""
         rows = reply.rows
         values = [np.nan if row.value is None else row.value for row in rows]
         return cls(
