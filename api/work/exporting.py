@@ -1,13 +1,15 @@
 """Tasks `export` and `export_rgroups`: write a generation, a selection of it, or the R groups of a series as a file."""
 
 from collections.abc import Generator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from graphkin.api.work.queries import unpack_query
 from graphkin.collection.exporting import export as export_generation
-from graphkin.collection.sar.rgroups import rgroups_table
+from graphkin.collection.sar.descriptors import descriptor_values
+from graphkin.collection.sar.rgroups import rgroups_table, series_items
 from graphkin.depiction.rgroup_files import RGroupFormat
 from graphkin.depiction.rgroup_files import export_rgroups as write_rgroups
 from graphkin.export import read_items
@@ -94,8 +96,8 @@ def export_rgroups(
         GraphkinError: The errors of `graphkin.export`, before the first bytes.
     """
     source = open_cached(store, collection, generation)
-    items = read_items(source, np.array([*ids, *unmatched], np.int32))
-    table = rgroups_table(cores, groups, items, property)
+    read = partial(read_items, source, np.array([*ids, *unmatched], np.int32), descriptor=descriptor_values(source))
+    table = rgroups_table(cores, groups, series_items(read, property), property)
     yield from write_rgroups(table, [*groups], property, format)
 
 

@@ -48,7 +48,7 @@ class StructureActivity(ItemQueries):
         require_series(self.generation, ids)
         core = request.core or request.scaffold or None  # Molecules without rings have an empty scaffold.
         decomposition = self._ports.builder.decompose([*self.generation.structures(ids)], core)
-        if request.core is None and core is not None:
+        if core is not None and not request.core:
             decomposition = decomposition.with_source("scaffold")
         return RGroups.from_decomposition(ids, None if values is None else values[ids], decomposition)
 

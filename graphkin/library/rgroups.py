@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from graphkin.collection.sar.free_wilson import contributions_table
 from graphkin.collection.sar.group_matrix import matrix_table
-from graphkin.collection.sar.rgroups import RGroups, rgroups_table
+from graphkin.collection.sar.rgroups import RGroups, rgroups_table, series_items
 from graphkin.depiction.rgroup_files import export_rgroups, rgroup_format
 from graphkin.export.files import atomic_file
 from graphkin.library.base import CollectionBase, jsonable
@@ -198,7 +199,7 @@ class RGroupTables(CollectionBase):
         with translate_validation_errors():
             request = RGroupsBody.model_validate_json(json.dumps({k: v for k, v in fields.items() if v is not None}))
         series = self._rgroups(request)
-        items = self._rows(np.concatenate([series.ids, series.unmatched]))
+        items = series_items(partial(self._rows, np.concatenate([series.ids, series.unmatched])), property)
         rows = rgroups_table(series.cores, series.groups, items, property)
         count = len(series.ids)
         return RGroupTable(

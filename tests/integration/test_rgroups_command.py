@@ -133,6 +133,14 @@ def test_invalid_options_write_no_file(rgroups: Callable[..., Any], options: tup
     assert not Path(str(options[-1])).exists()
 
 
+def test_computed_property_comes_before_the_core(rgroups: Callable[..., Any], molecules: pd.DataFrame) -> None:
+    assert rgroups("--property", "pactivity.nM.Ki nM", "--output", "r.parquet").code == 0
+    frame = pd.read_parquet("r.parquet")
+    assert [*frame.columns[:3]] == ["id", "pactivity.nM.Ki nM", "core"]
+    expected = 9 - np.log10(molecules["Ki nM"].to_numpy(float))
+    assert frame.sort_values("id")["pactivity.nM.Ki nM"].to_numpy() == pytest.approx(expected)
+
+
 def test_pictures_contributions_and_a_matrix_are_written(rgroups: Callable[..., Any]) -> None:
     options = ("--property", "pKi", "--free-wilson", "f.csv", "--matrix", "m.csv", "--positions", "R2", "R1")
     outcome = rgroups(*options, "--output", "r.png", "--json")

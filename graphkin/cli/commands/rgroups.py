@@ -100,7 +100,7 @@ def rgroups(
     from graphkin.collection.ports import local_ports
     from graphkin.collection.sar.free_wilson import contributions_table
     from graphkin.collection.sar.group_matrix import matrix_table
-    from graphkin.collection.sar.rgroups import rgroups_table
+    from graphkin.collection.sar.rgroups import rgroups_table, series_items
     from graphkin.depiction.rgroup_files import export_rgroups, rgroup_format
     from graphkin.export.cells import csv_lines
     from graphkin.protocol.errors import require
@@ -134,7 +134,7 @@ def rgroups(
             )
         opened = OpenCollection(reader, partial(local_ports, threads=workers, stage=progress().stage))
         result = opened.rgroups(request)
-        items = opened.items_of(np.concatenate([result.ids, result.unmatched]))
+        items = series_items(partial(opened.items_of, np.concatenate([result.ids, result.unmatched])), property)
         table = rgroups_table(result.cores, result.groups, items, property)
         fit = None if free_wilson is None else result.free_wilson()
         files = [(output, export_rgroups(table, [*result.groups], property, format))]

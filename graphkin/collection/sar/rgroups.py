@@ -142,6 +142,19 @@ class RGroups:
         return cls(core, ids[matched], cores, groups, None if values is None else values[matched], rest)
 
 
+def series_items(read: Callable[[Sequence[str] | None], pa.Table], property: str | None) -> pa.Table:
+    """Return the items of a series for `rgroups_table`: all columns from the source, and a property that is computed.
+
+    Args:
+        read: A function that returns columns of these items, by default all columns from the source.
+        property: A property, a descriptor or an activity, or None.
+    """
+    items = read(None)
+    if property is None or property in items.column_names:
+        return items
+    return items.append_column(property, read([property])[property])
+
+
 def rgroups_table(
     cores: Sequence[str], groups: Mapping[str, Sequence[str]], items: pa.Table, property: str | None = None
 ) -> pa.Table:
@@ -154,7 +167,7 @@ def rgroups_table(
     Args:
         cores: Core of each molecule that has it.
         groups: R groups of these molecules, by position.
-        items: The items of the series, first those with the core, with the columns of an export.
+        items: Result of `series_items`, first the items with the core.
         property: Column of the items to move in front of the core.
     """
     missing = [None] * (len(items) - len(cores))

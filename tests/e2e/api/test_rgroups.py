@@ -90,6 +90,10 @@ def test_accept_selects_a_file(client: httpx.Client) -> None:
     picture = Image.open(io.BytesIO(png.content))
     assert ElementTree.fromstring(svg.content).get("height") == f"{picture.height}px"
     assert client.post(f"{URL}/rgroups", json=body, headers={"Accept": "text/html"}).status_code == 406
+    computed = {**body, "property": "pactivity.nM.molwt"}
+    file = client.post(f"{URL}/rgroups", json=computed, headers={"Accept": "application/vnd.apache.parquet"})
+    frame = pd.read_parquet(io.BytesIO(file.content))
+    assert (10 ** (9 - frame["pactivity.nM.molwt"])).tolist() == pytest.approx(frame["molwt"].tolist())
     nothing = {**body, "core": "C1CCCCCCCCCCC1"}
     assert client.post(f"{URL}/rgroups", json=nothing, headers={"Accept": "image/png"}).status_code == 422
 

@@ -504,6 +504,11 @@ def test_r_groups_equal_rdkit(collection: Collection, frame: pd.DataFrame, tmp_p
     ordered = collection.rgroups(ids=ids[:4], sort="activity", descending=True)
     assert (ordered.source, ordered.compared) == ("mcs", 4)
     assert ordered.table["activity"].to_pylist() == sorted(frame["activity"][ids[:4]], reverse=True)
+    heavy_atoms = "descriptor.heavy_atoms"
+    described = collection.rgroups(ids=ids[::-1], core="c1ccccc1", property=heavy_atoms)
+    assert [*described.table.columns[:3]] == ["id", heavy_atoms, "core"]
+    values = [*described.unmatched[heavy_atoms].to_pylist(), *described.table[heavy_atoms].to_pylist()]
+    assert values == [molecule.GetNumHeavyAtoms() for molecule in molecules[::-1]]
     with pytest.raises(InvalidInput, match="name of the file"):
         result.write(tmp_path / "r.doc")
     with pytest.raises(InvalidInput, match="at most one of"):

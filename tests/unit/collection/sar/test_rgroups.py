@@ -165,6 +165,7 @@ def test_scaffold_of_the_series_is_its_core(collection: OpenCollection) -> None:
     assert result.ids.tolist() == expected
     assert (result.core.pattern, result.core.source) == (scaffold, "scaffold")
     assert collection.rgroups(RGroupsBody(scaffold=scaffold, core=scaffold)).core.source == "request"
+    assert collection.rgroups(RGroupsBody(scaffold=scaffold, core="")).core.source == "scaffold"
 
 
 @pytest.mark.parametrize(
