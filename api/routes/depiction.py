@@ -51,9 +51,10 @@ async def structure_depiction(
     `fragment` draws a part of a molecule as it is written. Each `*` atom is drawn as a cut bond, with its atom map
     number if there are several.
     """
-    smiles = await _canonical(context, StructureFields(smiles=query.smiles, inchi=query.inchi))
-    if query.fragment and query.smiles is not None:
-        smiles = query.smiles
+    if query.fragment and query.smiles is not None and context.generation.manifest.structure == "smiles":
+        smiles = query.smiles  # A part of an aromatic ring is no molecule, so it has no canonical SMILES.
+    else:
+        smiles = await _canonical(context, StructureFields(smiles=query.smiles, inchi=query.inchi))
     return await _draw(request, context, query, smiles, smiles, is_fragment=query.fragment)
 
 

@@ -13,7 +13,7 @@ def parse_fragment(smiles: str) -> Chem.Mol:
     with rdBase.BlockLogs():
         fragment = Chem.MolFromSmiles(smiles) or Chem.MolFromSmiles(smiles, sanitize=False)
     if fragment is None:
-        raise ValueError(f"cannot read back {smiles}")
+        raise ValueError("it is no SMILES")
     fragment.UpdatePropertyCache(strict=False)
     Chem.FastFindRings(fragment)
     return fragment

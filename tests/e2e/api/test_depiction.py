@@ -82,6 +82,12 @@ def test_fragment_is_drawn_as_written_with_cut_bonds(
     assert unreadable.status_code == 422
 
 
+def test_part_of_an_aromatic_ring_is_drawn(client: httpx.Client) -> None:
+    query: dict[str, str | bool] = {"smiles": "Cn(cn:[*:1]):[*:1]", "fragment": True}
+    svg = parse_svg(client.get("/v1/collections/nci/structure.svg", params=query))
+    assert svg.findtext(f"{SVG}title") == query["smiles"]
+
+
 RINGS = "C1CC2CCC3C4CCC5CC6CCCC7CC8CCCC9CC%10CCCCC%10CC9C8CC7CC6CC5C4CCC3C2C1"
 CONDENSED = "C1CC2CC3CC4CC5CC6CCCCC6CC5CC4CC3CC2CC1C1CC2CC3CC4CCCCC4CC3CC2CC1"
 BENZAMIDE = "N#Cc1cccc(C(=O)NC[C@@H](O)CN2CCC(Oc3ccc(Cl)c(Cl)c3)CC2)c1"
