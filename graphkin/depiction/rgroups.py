@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
+import numpy as np
 from rdkit import Chem, rdBase
 from rdkit.Chem import rdDepictor
+from rdkit.Geometry import Point3D
 
 from graphkin.depiction.fragments import parse_fragment, prepare
 from graphkin.protocol.errors import InvalidInput
@@ -35,7 +37,25 @@ def align_with_core(molecule: Chem.Mol, core: str) -> list[int]:
             template = core_template(fragment)
             with suppress(RuntimeError):  # If RDKit cannot align the molecule, it is drawn as without a core.
                 rdDepictor.GenerateDepictionMatching2DStructure(molecule, template, [(b, a) for a, b in pairs])
+                _lay_on_template(molecule, template, pairs)
     return [atom for atom, _ in pairs]
+
+
+def _lay_on_template(molecule: Chem.Mol, template: Chem.Mol, pairs: list[tuple[int, int]]) -> None:
+    """Turn, shift and mirror a molecule so that its core lies as in the template.
+
+    RDKit gives the core the shape of the template, but turns or mirrors many molecules as a whole afterwards. Wedges
+    are chosen only when a molecule is drawn, so its stereochemistry stays.
+    """
+    own, core = np.array(pairs).T
+    points = molecule.GetConformer().GetPositions()[:, :2] @ [1, 1j]  # points of the plane as complex numbers
+    targets = template.GetConformer().GetPositions()[core, :2] @ [1, 1j]
+    centered, centered_targets = points - points[own].mean(), targets - targets.mean()
+    sides = (centered, centered.conj())
+    turns = [np.vdot(side[own], centered_targets) for side in sides]
+    side = int(abs(turns[1]) > abs(turns[0]))
+    for atom, point in enumerate(sides[side] * turns[side] / abs(turns[side]) + targets.mean()):
+        molecule.GetConformer().SetAtomPosition(atom, Point3D(point.real, point.imag, 0))
 
 
 def align_row(positions: Iterable[str], molecule: Chem.Mol, row: Mapping[str, str | None]) -> None:

@@ -31,6 +31,11 @@ def position_of(molecule: Chem.Mol, symbol: str) -> np.ndarray:
         ("Fc1ccc(Cl)cc1", "c1ccccc1", 6),
         ("Fc1ccc(Cl)cc1", f"{BENZENE}.[*:1]Br.[*:2]F", 6),  # groups of another molecule
         ("Fc1ccc(Cl)cc1", f"{BENZENE}.[*:1]Cl.(", 6),
+        (  # RDKit mirrors this molecule as a whole.
+            "Cc1cc(NC(=O)c2cnn3ccc(N)nc23)n(-c2cc(Cl)ccc2C)n1",
+            "c1c([*:4])c([*:3])nc2c([*:2])c([*:1])nn12.[H][*:1].Cc1cc(NC(=O)[*:2])n(-c2cc(Cl)ccc2C)n1.N[*:3].[H][*:4]",
+            9,
+        ),
         ("Fc1cccc(F)c1-c1nccs1", "c1csc(-c[*:1])n1.Fc(cccc(F):[*:1]):[*:1]", 6),  # a part of an aromatic ring
     ],
 )
