@@ -574,7 +574,7 @@ EXAMPLES: dict[str, Any] = {
     "AppliedTransformation.to": "[*:1]F",
     "Chosen.largest": 812,
     "Chosen.stored": 0.4,
-    "Activity.label": "−log₁₀(IC50 (nM))",
+    "Activity.label": "pIC50",
     "Activity.name": "pactivity.nM.IC50 (nM)",
     "Activity.source": "IC50 (nM)",
     "Activity.unit": "nM",

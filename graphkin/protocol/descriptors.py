@@ -82,6 +82,10 @@ _ACTIVITY = re.compile(r"pactivity\.(?P<unit>[munp]?M)\.(?P<source>.+)", re.DOTA
 _UNIT_IN_NAME = re.compile(r"(?<![A-Za-z])(?P<unit>[munpµμ]M)(?![A-Za-z])")
 
 
+_UNIT_IN_NAME_WITH_BRACKETS = re.compile(rf"[\s_]*[(\[]?{_UNIT_IN_NAME.pattern}[)\]]?")
+_QUANTITY = re.compile(r"(?<![A-Za-z])(?:[A-Z]C\d\d|[A-Z]D\d\d|GI50|K[bdi]|MIC)(?![A-Za-z0-9])")
+
+
 class ActivityName(NamedTuple):
     """The parts of the name of an activity on a logarithmic scale.
 
@@ -131,7 +135,10 @@ class Activity(Frozen):
 
     @classmethod
     def from_name(cls, name: ActivityName) -> "Activity":
-        return cls(name=name.text, label=f"−log₁₀({name.source})", source=name.source, unit=name.unit)
+        """Return the activity with a label such as pIC50, or a logarithm if the source names no such quantity."""
+        bare, quantities = _QUANTITY.subn(r"p\g<0>", _UNIT_IN_NAME_WITH_BRACKETS.sub("", name.source), count=1)
+        label = bare if quantities else f"−log₁₀({name.source})"
+        return cls(name=name.text, label=label, source=name.source, unit=name.unit)
 
 
 class DescriptorsReply(FromGeneration):

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { format, parse, DEFAULT_ADDRESS } from "./address";
 import { inapplicableProperties, unreadableParameters } from "./permalink";
+import { propertiesOf } from "./results/columns";
 
 describe("a permalink", () => {
   it("reports parameters that cannot be read", () => {
@@ -27,7 +28,7 @@ describe("a permalink", () => {
   });
 
   it("reports properties that the collection does not have or that have no numbers", () => {
-    const properties = { mass: "number", logP: "number", class: "text" } as const;
+    const properties = propertiesOf({ manifest: { properties: { mass: "number", logP: "number", class: "text" }, qualifiers: {} } });
     const address = (search: string) => parse(search);
     expect(inapplicableProperties(address("?part=cliffs&property=mass&view=graph&colour=logP"), properties)).toEqual([]);
     expect(inapplicableProperties(address("?part=collection&property=potency&colour=class"), properties)).toEqual([]);

@@ -1,7 +1,7 @@
 import { type Address, CHOICES } from "./address";
 import { parseCondition } from "./filter/conditions";
 import { parseGroupCondition } from "./rgroups/groupConditions";
-import type { PropertyKinds } from "./results/columns";
+import { type ItemProperties, numericKeys } from "./results/columns";
 
 const FILTER_SYNTAX = '["PROPERTY",MIN,MAX] or ["PROPERTY","TEXT"]';
 const GROUP_SYNTAX = '["POSITION","SMILES"]';
@@ -34,8 +34,8 @@ function similaritySentences(text: string | null): string[] {
  * Return a sentence for each property that an address refers to and that the collection lacks. Only properties that
  * the displayed part uses count.
  */
-export function inapplicableProperties(address: Address, properties: PropertyKinds): string[] {
-  const numericProperties = Object.keys(properties).filter((name) => properties[name] === "number");
+export function inapplicableProperties(address: Address, properties: ItemProperties): string[] {
+  const numericProperties = numericKeys(properties);
   const numericSentence = numericProperties.length ? `Its numeric properties: ${numericProperties.join(", ")}.` : "It has no numeric properties.";
   const { q, part, view, property, color } = address;
   const usesProperty = q === null ? ["cliffs", "clusters", "rgroups", "scaffolds", "pairs"].includes(part) : view === "pairs";

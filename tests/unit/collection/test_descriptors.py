@@ -17,7 +17,7 @@ from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.sar import descriptors
 from graphkin.collection.sar.descriptors import descriptor_table
 from graphkin.library.stored import StoredCollection
-from graphkin.protocol.descriptors import DESCRIPTORS, ActivityName
+from graphkin.protocol.descriptors import DESCRIPTORS, Activity, ActivityName
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.filters import Filter, Sort
 from graphkin.protocol.requests import CliffRanking, MapQuery, QueryFields, StructureFields
@@ -294,3 +294,19 @@ def test_descriptors_without_a_usable_cache(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     table = descriptors._compute_table(generation, 1, lambda _: None, generation.size)
     assert table.column("descriptor.qed").tolist() == expected["descriptor.qed"]
+
+
+@pytest.mark.parametrize(
+    ("source", "label"),
+    [
+        ("Ki nM", "pKi"),
+        ("IC50 (nM)", "pIC50"),
+        ("hERG IC50 [uM]", "hERG pIC50"),
+        ("EC50_nM", "pEC50"),
+        ("exp_mean [nM]", "−log₁₀(exp_mean [nM])"),
+    ],
+)
+def test_activity_is_labeled_with_the_quantity_of_its_source(source: str, label: str) -> None:
+    name = ActivityName.from_source(source)
+    assert name is not None
+    assert Activity.from_name(name).label == label

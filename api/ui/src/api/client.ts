@@ -170,9 +170,10 @@ export class Client {
     readonly generation: string | null,
   ) {}
 
-  /** Return the manifest and the histograms of the generation. */
-  detail(signal?: AbortSignal): Promise<CollectionDetail> {
-    return this.get("", {}, signal);
+  /** Return the manifest, the histograms and the computed columns of the generation. */
+  async detail(signal?: AbortSignal): Promise<CollectionDetail> {
+    const [detail, computed] = await Promise.all([this.get<CollectionDetail>("", {}, signal), this.descriptors(signal)]);
+    return { ...detail, computed };
   }
 
   /** Return an item. */
@@ -219,7 +220,7 @@ export class Client {
     const items: Item[] = [];
     for (let cursor: string | null = null; items.length < ids.length; ) {
       const page: QueryPage = await this.query({ ids, limit: 1000, cursor }, signal);
-      items.push(...page.items.map(({ similarity: _, ...item }) => item));
+      items.push(...page.items.map(({ similarity: _, computed: __, ...item }) => item));
       cursor = page.next_cursor;
       if (cursor === null) break;
     }

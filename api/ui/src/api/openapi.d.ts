@@ -976,7 +976,7 @@ export interface components {
             /**
              * Label
              * @description Title for people.
-             * @example −log₁₀(IC50 (nM))
+             * @example pIC50
              */
             label: string;
             /**

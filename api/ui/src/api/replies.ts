@@ -59,4 +59,9 @@ export type Uncut = Schemas["Uncut"];
  * truncates pairs has a top-k limit.
  */
 export type Manifest = Schemas["Manifest"] & { recipe: { threshold: number; top_k?: number } };
-export type CollectionDetail = Schemas["CollectionDetail"] & { manifest: Manifest };
+
+/** Computed columns that a collection offers: molecular descriptors, and activities such as pIC50. */
+export type ComputedColumns = Pick<Schemas["DescriptorsReply"], "descriptors" | "activities">;
+
+/** A generation with its computed columns, which another route lists. */
+export type CollectionDetail = Schemas["CollectionDetail"] & { manifest: Manifest; computed: ComputedColumns };

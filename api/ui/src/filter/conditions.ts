@@ -1,5 +1,5 @@
 import type { components } from "../api/openapi";
-import { exportNames, type PropertyKinds } from "../results/columns";
+import type { ItemProperties } from "../results/columns";
 
 /**
  * Condition on one property: an inclusive range of numbers, open where null, or a text that the value contains in any
@@ -45,10 +45,9 @@ export function isEmpty({ min, max, contains }: Condition): boolean {
 }
 
 /** Convert conditions to filters of the API, which refers to properties by their export names. */
-export function toFilters(conditions: Condition[], properties: PropertyKinds): Filter[] {
-  const names = exportNames(properties);
+export function toFilters(conditions: Condition[], properties: ItemProperties): Filter[] {
   return conditions.map(({ property, min, max, contains }) => ({
-    property: names.get(property) ?? property,
+    property: properties[property]?.apiName ?? property,
     ...(min === null ? {} : { min }),
     ...(max === null ? {} : { max }),
     ...(contains === null ? {} : { contains }),

@@ -1,7 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { columnsOf, formatAll, sortOrder, type PropertyKinds, nextSort, similarityText, sortProperty, exportNames } from "./columns";
+import type { CollectionDetail, ComputedColumns } from "../api/replies";
+import { columnsOf, exportColumns, formatAll, nextSort, propertiesOf, shownProperty, similarityText, sortOrder, sortProperty } from "./columns";
 
-const PROPERTIES: PropertyKinds = { logP: "number", note: "text", a: "number", b: "number", c: "number" };
+type Manifest = CollectionDetail["manifest"];
+const manifestOf = (properties: Manifest["properties"]) => ({ properties, qualifiers: {}, structure: "smiles", recipe: {} }) as unknown as Manifest;
+
+const PROPERTIES = propertiesOf({ manifest: manifestOf({ logP: "number", note: "text", a: "number", b: "number", c: "number" }) });
+
+const COMPUTED: ComputedColumns = {
+  descriptors: [
+    { name: "descriptor.tpsa", label: "TPSA", unit: "Å²", description: "" },
+    { name: "descriptor.qed", label: "QED", unit: null, description: "" },
+  ],
+  activities: [{ name: "pactivity.nM.Ki nM", label: "pKi", source: "Ki nM", unit: "nM" }],
+};
 
 const COLUMNS = columnsOf(PROPERTIES, null);
 
@@ -24,14 +36,46 @@ describe("columns", () => {
   });
 
   it("have the names that exports use", () => {
-    const names = exportNames({ "property.names": "text", names: "text", "": "number", unnamed: "text", logP: "number" });
-    expect(Object.fromEntries(names)).toEqual({
-      "": "unnamed",
-      logP: "logP",
-      names: "property.names",
-      "property.names": "property.property.names",
-      unnamed: "property.unnamed",
-    });
+    const properties = propertiesOf({ manifest: manifestOf({ "property.names": "text", names: "text", "": "number", unnamed: "text", logP: "number" }) });
+    expect(Object.entries(properties).map(([key, { apiName }]) => [key, apiName])).toEqual([
+      ["property.names", "property.property.names"],
+      ["names", "property.names"],
+      ["", "unnamed"],
+      ["unnamed", "property.unnamed"],
+      ["logP", "logP"],
+    ]);
+  });
+
+  it("can be computed, and are shown only if they are selected", () => {
+    const properties = propertiesOf({ manifest: manifestOf({ "Ki nM": "number" }), computed: COMPUTED });
+    const titlesOf = (selectedKeys: string[] | null) => columnsOf(properties, selectedKeys, false).slice(2).map(({ title }) => title);
+    expect(titlesOf(null)).toEqual(["Ki nM"]);
+    expect(titlesOf(["descriptor.tpsa", "pactivity.nM.Ki nM"])).toEqual(["TPSA (Å²)", "pKi"]);
+    expect(shownProperty(properties, null)).toBe("Ki nM");
+    expect(shownProperty(properties, "descriptor.qed")).toBe("descriptor.qed");
+    expect(shownProperty(propertiesOf({ manifest: manifestOf({}), computed: COMPUTED }), null)).toBeNull();
+  });
+
+  it("that are computed are not confused with those of the source", () => {
+    const properties = propertiesOf({ manifest: manifestOf({ "descriptor.qed": "number", QED: "number", "pactivity.M.x": "text" }), computed: COMPUTED });
+    const described = Object.entries(properties).map(([key, { title, apiName }]) => [key, title, apiName]);
+    expect(described).toEqual([
+      ["descriptor.qed", "descriptor.qed", "property.descriptor.qed"],
+      ["QED", "QED", "QED"],
+      ["pactivity.M.x", "pactivity.M.x", "property.pactivity.M.x"],
+      ["pactivity.nM.Ki nM", "pKi", "pactivity.nM.Ki nM"],
+      ["descriptor.tpsa", "TPSA (Å²)", "descriptor.tpsa"],
+      ["computed.descriptor.qed", "QED, computed", "descriptor.qed"],
+    ]);
+  });
+
+  it("are exported with those of the source if they are computed", () => {
+    const detail = { manifest: manifestOf({ "Ki nM": "number", id: "text", similarity: "number" }), computed: COMPUTED } as CollectionDetail;
+    expect(exportColumns(detail, null)).toBeNull();
+    expect(exportColumns(detail, ["Ki nM"])).toBeNull();
+    expect(exportColumns(detail, ["descriptor.qed"], true)).toEqual([
+      "id", "smiles", "names", "similarity", "Ki nM", "property.id", "property.similarity", "descriptor.qed",
+    ]);
   });
 
   it("tell whether a list is sorted by a property", () => {

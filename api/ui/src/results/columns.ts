@@ -1,4 +1,4 @@
-import type { Manifest } from "../api/replies";
+import type { CollectionDetail, ComputedColumns } from "../api/replies";
 import type { ComparedItem } from "./item";
 
 /** Number of property columns that are shown by default. */
@@ -37,50 +37,118 @@ const DEGREE: Column = {
   value: (hit) => hit.item.degree,
 };
 
-/** Whether the values of each property are numbers or texts. */
-export type PropertyKinds = Record<string, "number" | "text">;
+/** A property of items: a column of the source, or one that the server computes, such as a molecular descriptor. */
+export interface ItemProperty {
+  kind: "number" | "text";
+  /** Text for people, with the unit of a computed property. */
+  title: string;
+  /** Name in exports and in the API. */
+  apiName: string;
+  isComputed: boolean;
+}
 
-/** Return the type of each property. The qualifier of a property with censored values follows that property. */
-export function kindsOf({ properties, qualifiers = {} }: Pick<Manifest, "properties" | "qualifiers">): PropertyKinds {
-  const kinds: PropertyKinds = {};
-  for (const [name, kind] of Object.entries(properties)) {
-    kinds[name] = kind;
-    const qualifier = qualifiers[name];
-    if (qualifier !== undefined) kinds[qualifier] = "text";
+/** Properties by key. The key of a property of the source is its name in the source. */
+export type ItemProperties = Record<string, ItemProperty>;
+
+type SourceProperties = Pick<CollectionDetail["manifest"], "properties" | "qualifiers">;
+
+const NOTHING_COMPUTED: ComputedColumns = { descriptors: [], activities: [] };
+const ACTIVITY_NAME = /^pactivity\.[munp]?M\../;
+
+/** Return the properties of the items of a collection: those of the source, then the computed ones. */
+export function propertiesOf({ manifest, computed = NOTHING_COMPUTED }: { manifest: SourceProperties; computed?: ComputedColumns }): ItemProperties {
+  const computedColumns = [
+    ...computed.activities.map(({ name, label }) => ({ name, label, unit: null })),
+    ...computed.descriptors.map(({ name, label, unit }) => ({ name, label, unit })),
+  ];
+  const properties = sourceProperties(manifest, new Set(computedColumns.map(({ name }) => name)));
+  const sourceNames = new Set(Object.keys(properties));
+  const usedTitles = new Set(sourceNames);
+  for (const { name, label, unit } of computedColumns) {
+    let key = name;
+    while (sourceNames.has(key)) key = `computed.${key}`;
+    const labelWithUnit = unit ? `${label} (${unit})` : label;
+    const title = [labelWithUnit, `${labelWithUnit}, computed`, `${labelWithUnit}, ${name}`].find((text) => !usedTitles.has(text)) ?? key;
+    usedTitles.add(title);
+    properties[key] = { kind: "number", title, apiName: name, isComputed: true };
   }
-  return kinds;
+  return properties;
+}
+
+/** Return the properties of the source. The qualifier of a property with censored values follows that property. */
+function sourceProperties({ properties, qualifiers = {} }: SourceProperties, computedNames: Set<string>): ItemProperties {
+  const kinds = Object.entries(properties).flatMap(([name, kind]): [string, ItemProperty["kind"]][] => {
+    const qualifier = qualifiers[name];
+    return qualifier === undefined ? [[name, kind]] : [[name, kind], [qualifier, "text"]];
+  });
+  const nameOf = exportNames(kinds.map(([name]) => name), computedNames);
+  return Object.fromEntries(kinds.map(([name, kind]) => [name, { kind, title: name, apiName: nameOf.get(name) ?? name, isComputed: false }]));
+}
+
+/** Return the keys of the properties with numbers. */
+export function numericKeys(properties: ItemProperties): string[] {
+  return Object.keys(properties).filter((key) => properties[key]?.kind === "number");
+}
+
+/** Return the key of the numeric property that a view shows: the selected one, or the first of the source; null if there is none. */
+export function shownProperty(properties: ItemProperties, selectedKey: string | null): string | null {
+  const keys = numericKeys(properties);
+  return keys.find((key) => key === selectedKey) ?? keys.find((key) => !properties[key]?.isComputed) ?? null;
+}
+
+/** Return the keys of the columns that a table shows: the selected ones that exist, or the first few of the source. */
+export function shownKeys(properties: ItemProperties, selectedKeys: string[] | null): string[] {
+  const sourceKeys = Object.keys(properties).filter((key) => !properties[key]?.isComputed);
+  return selectedKeys?.filter((key) => Object.hasOwn(properties, key)) ?? sourceKeys.slice(0, DEFAULT_COLUMN_COUNT);
+}
+
+/** Return the computed properties among some keys. Null keys are ignored. */
+export function computedAmong(properties: ItemProperties, keys: (string | null)[]): ItemProperties {
+  const computedKeys = keys.filter((key): key is string => key !== null && properties[key]?.isComputed === true);
+  return Object.fromEntries(computedKeys.map((key) => [key, properties[key]!]));
+}
+
+/**
+ * Return the columns of an export that also has the selected computed ones; null, which stands for all columns of the
+ * source, if none is selected.
+ */
+export function exportColumns({ manifest, computed }: CollectionDetail, selectedKeys: string[] | null, hasSimilarity = false): string[] | null {
+  const properties = propertiesOf({ manifest, computed });
+  const selected = Object.values(computedAmong(properties, selectedKeys ?? []));
+  if (selected.length === 0) return null;
+  const ownColumns = ["id", manifest.structure, "names", ...(manifest.recipe.inchikey ? ["inchikey"] : []), ...(hasSimilarity ? ["similarity"] : [])];
+  const sourceColumns = Object.values(properties).filter(({ isComputed }) => !isComputed);
+  const sourceTitles = sourceColumns.map(({ apiName }) => (ownColumns.includes(apiName) ? `property.${apiName}` : apiName));
+  return [...ownColumns, ...sourceTitles, ...selected.map(({ apiName }) => apiName)];
 }
 
 /**
  * Return the columns: similarity if items are compared, name, neighbors, and the selected or the first few
  * properties.
  */
-export function columnsOf(properties: PropertyKinds, selectedNames: string[] | null, hasSimilarity = true): Column[] {
-  const names = selectedNames ?? Object.keys(properties).slice(0, DEFAULT_COLUMN_COUNT);
-  const existingNames = names.filter((name) => Object.hasOwn(properties, name));
-  const exportNameOf = exportNames(properties);
+export function columnsOf(properties: ItemProperties, selectedKeys: string[] | null, hasSimilarity = true): Column[] {
   return [
     ...(hasSimilarity ? [SIMILARITY] : []),
     NAME,
     DEGREE,
-    ...existingNames.map((name) => ({
-      key: `property:${name}`,
-      title: name,
-      isNumeric: properties[name] === "number",
-      apiName: exportNameOf.get(name) ?? name,
-      value: (hit: ComparedItem) => hit.item.properties[name] ?? null,
+    ...shownKeys(properties, selectedKeys).map((key) => ({
+      key: `property:${key}`,
+      title: properties[key]!.title,
+      isNumeric: properties[key]!.kind === "number",
+      apiName: properties[key]!.apiName,
+      value: (hit: ComparedItem) => hit.item.properties[key] ?? null,
     })),
   ];
 }
 
 /**
- * Return the name of each property in exports and in the API. A property without a name, or with the name of another
- * column, gets a different one.
+ * Return the name of each property of the source in exports and in the API. A property without a name, or with the
+ * name of another column, gets a different one.
  */
-export function exportNames(properties: PropertyKinds): Map<string, string> {
-  const usedNames = new Set(["id", "smiles", "structure", "inchikey", "names"]);
+function exportNames(names: string[], computedNames: Set<string>): Map<string, string> {
+  const usedNames = new Set(["id", "smiles", "structure", "inchikey", "names", ...names.filter((name) => computedNames.has(name) || ACTIVITY_NAME.test(name))]);
   const exportNameOf = new Map<string, string>();
-  for (const name of Object.keys(properties).sort()) {
+  for (const name of [...names].sort()) {
     let title = name || "unnamed";
     while (usedNames.has(title)) title = `property.${title}`;
     usedNames.add(title);

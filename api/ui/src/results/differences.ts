@@ -1,5 +1,5 @@
 import type { Item } from "../api/replies";
-import { formatterOf, formatAll, type PropertyKinds } from "./columns";
+import { formatterOf, formatAll, type ItemProperties } from "./columns";
 
 /** One property of the query and of another item. */
 export interface Row {
@@ -13,20 +13,20 @@ export interface Row {
 /**
  * Compare the properties of two items.
  *
- * `rows` starts with the properties in `priorityNames`, followed by all that differ. `same` holds the equal ones.
+ * Computed properties are compared only if the other item has their values. `rows` starts with the properties in `priorityNames`, followed by all that differ. `same` holds the equal ones.
  */
 export function differences(
-  properties: PropertyKinds,
+  properties: ItemProperties,
   query: Item | null,
   otherItem: Item,
   priorityNames: (string | null | undefined)[],
 ): { rows: Row[]; same: Row[] } {
-  const names = Object.keys(properties);
+  const names = Object.keys(properties).filter((name) => !properties[name]?.isComputed || Object.hasOwn(otherItem.properties, name));
   const priority = new Set(priorityNames.filter((name): name is string => typeof name === "string" && names.includes(name)));
   const [rows, same]: [Row[], Row[]] = [[], []];
   for (const name of new Set([...priority, ...names])) {
     const values = [...(query ? [query] : []), otherItem].map((item) => item.properties[name] ?? null);
-    const row = { name, values: formatAll(values), difference: difference(values) };
+    const row = { name: properties[name]!.title, values: formatAll(values), difference: difference(values) };
     (query && values[0] === values[1] && !priority.has(name) ? same : rows).push(row);
   }
   return { rows, same };

@@ -5,7 +5,7 @@ import type { components } from "../api/openapi";
 import type { Item } from "../api/replies";
 import type { Interpretation } from "../find/interpretation";
 import { loadPages } from "../paging";
-import { columnsOf, type PropertyKinds } from "./columns";
+import { columnsOf, propertiesOf } from "./columns";
 import { sourceFor, loadFirstPage, withFilters } from "./results";
 
 type Body = components["schemas"]["QueryBody"];
@@ -40,7 +40,7 @@ const signal = new AbortController().signal;
 
 describe("results", () => {
   it("load page after page, the first one shorter, with the total", async () => {
-    let pages = await loadFirstPage(fakeClient(2500), {}, signal);
+    let pages = await loadFirstPage(fakeClient(2500), {}, {}, signal);
     expect([pages.hits.length, pages.total]).toEqual([100, 2500]);
     while (pages.next) pages = await pages.next(signal);
     expect(pages.hits).toEqual(Array.from({ length: 2500 }, (_, id) => ({ item: item(id), similarity: 0.5 })));
@@ -48,7 +48,7 @@ describe("results", () => {
 
   it("load the requested number of pages, or all if there are fewer", async () => {
     for (const [pages, hits] of [[1, 100], [2, 1100], [9, 1250]] as const)
-      expect((await loadPages(pages, loadFirstPage(fakeClient(1250), {}, signal), signal)).hits.length).toBe(hits);
+      expect((await loadPages(pages, loadFirstPage(fakeClient(1250), {}, {}, signal), signal)).hits.length).toBe(hits);
   });
 });
 
@@ -64,7 +64,7 @@ describe("the request", () => {
   });
 
   it("contains the filters and the order of a column", () => {
-    const properties: PropertyKinds = { id: "number", class: "text" };
+    const properties = propertiesOf({ manifest: { properties: { id: "number", class: "text" }, qualifiers: {} } });
     const filters = [
       { property: "id", min: 0, max: null, contains: null },
       { property: "class", min: null, max: null, contains: "acid" },

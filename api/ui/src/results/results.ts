@@ -1,11 +1,12 @@
 import type { Address } from "../address";
 import type { Client } from "../api/client";
 import type { components } from "../api/openapi";
-import type { QueryPage } from "../api/replies";
+import type { Item, QueryPage } from "../api/replies";
 import { toFilters } from "../filter/conditions";
 import type { Interpretation } from "../find/interpretation";
 import type { PagedList } from "../paging";
-import { type Column, sortOrder, type PropertyKinds } from "./columns";
+import { type Column, type ItemProperties, sortOrder } from "./columns";
+import { withComputed } from "./computed";
 import type { ComparedItem } from "./item";
 
 /** Request for items: which items, which filters they must pass, and their order. */
@@ -21,30 +22,33 @@ export interface ResultPages extends PagedList<ResultPages> {
   total: number;
 }
 
-/** Load the first page of hits. */
-export function loadFirstPage(client: Client, request: ItemRequest, signal: AbortSignal): Promise<ResultPages> {
-  return loadPage(client, request, [], null, signal);
+/** Load the first page of hits, with the values of computed properties. */
+export function loadFirstPage(client: Client, request: ItemRequest, computed: ItemProperties, signal: AbortSignal): Promise<ResultPages> {
+  return loadPage(client, request, computed, [], null, signal);
 }
 
 async function loadPage(
   client: Client,
   request: ItemRequest,
+  computed: ItemProperties,
   previousHits: ComparedItem[],
   cursor: string | null,
   signal: AbortSignal,
 ): Promise<ResultPages> {
   const reply = await client.query({ ...request, limit: cursor === null ? FIRST_PAGE_SIZE : PAGE_SIZE, cursor }, signal);
-  const hits = [...previousHits, ...reply.items.map(toHit)];
+  const similarities = new Map(reply.items.map(({ id, similarity }) => [id, similarity]));
+  const items = await withComputed(client, reply.items.map(toItem), computed, signal);
+  const hits = [...previousHits, ...items.map((item) => ({ item, similarity: similarities.get(item.id) ?? null }))];
   const nextCursor = reply.next_cursor;
   return {
     hits,
     total: reply.total,
-    next: nextCursor === null ? null : (nextSignal) => loadPage(client, request, hits, nextCursor, nextSignal),
+    next: nextCursor === null ? null : (nextSignal) => loadPage(client, request, computed, hits, nextCursor, nextSignal),
   };
 }
 
-function toHit({ similarity, ...item }: QueryPage["items"][number]): ComparedItem {
-  return { item, similarity };
+function toItem({ similarity: _, computed: __, ...item }: QueryPage["items"][number]): Item {
+  return item;
 }
 
 /** Whether the subject is compared with the whole collection instead of reading its stored neighbors. */
@@ -61,7 +65,7 @@ export function sourceFor(subject: Interpretation, exact: boolean, minSimilarity
 }
 
 /** Add the filters and the order of the address to a request. */
-export function withFilters(source: ItemRequest, address: Address, properties: PropertyKinds, columns: Column[]): ItemRequest {
+export function withFilters(source: ItemRequest, address: Address, properties: ItemProperties, columns: Column[]): ItemRequest {
   const filters = toFilters(address.filters, properties);
   const { name, substructure } = address;
   return { ...source, filters, name, substructure, sort: sortOrder(columns, address.sort) };
