@@ -219,7 +219,7 @@ def lineage_table(rows: pa.Table, structure: str, before: Describe, after: Descr
     mask = np.asarray(is_vanished)
     position[mask], position[~mask] = np.arange(mask.sum()), mask.sum() + np.arange((~mask).sum())
     columns = {
-        name: pa.chunked_array([*_chunks(earlier[name]), *_chunks(later[name])]).take(position)
+        name: pa.chunked_array([*_chunks(earlier[name]), *_chunks(later[name])], later[name].type).take(position)
         for name in (structure, "names")
     }
     plain = rows.drop_columns(["centre_before", "centre_after"])
