@@ -46,7 +46,9 @@ class StructureActivity(ItemQueries):
         values = None if request.property is None else self.property_values(request.property)
         ids = self.query(request).ids
         require_series(self.generation, ids)
-        core = request.core or request.scaffold or None  # Molecules without rings have an empty scaffold.
+        core = request.core
+        if core is None:
+            core = request.scaffold or None  # Molecules without rings have an empty scaffold.
         decomposition = self._ports.builder.decompose([*self.generation.structures(ids)], core)
         if core is not None and not request.core:
             decomposition = decomposition.with_source("scaffold")

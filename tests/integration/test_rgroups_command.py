@@ -110,7 +110,8 @@ def test_series_is_a_cluster_a_scaffold_or_a_list(
     assert json.loads(outcome.out)["source"] == "mcs"
     scaffold = graphkin("rgroups", *place, "--scaffold", CORE, "--output", "r.csv", "--json")
     assert json.loads(scaffold.out)["source"] == "scaffold"
-    assert rgroups("--id", 3, "--id", 1, "--output", "r.csv").code == 0
+    assert rgroups("--id", 3, "--id", 1, "--property", "descriptor.clogp", "--output", "r.csv").code == 0
+    assert pd.read_csv("r.csv")["descriptor.clogp"].notna().all()
     assert {*pd.read_csv("r.csv")["id"]} == {1, 3}
 
 
@@ -118,6 +119,8 @@ def test_series_is_a_cluster_a_scaffold_or_a_list(
     ("options", "message"),
     [
         (("--core", "c1ccc", "--output", "r.csv"), "the core cannot be read"),
+        (("--core", "", "--output", "r.csv"), "the core cannot be read"),
+        (("--matrix", "r.csv", "--output", "r.csv"), "the same file"),
         (("--property", "name", "--output", "r.csv"), "property"),
         (("--output", "r.txt"), ".xlsx"),
         (("--threshold", 0.5, "--output", "r.csv"), "--cluster"),

@@ -125,6 +125,14 @@ def rgroups(
         "--positions with --matrix",
         hint="add `--matrix FILE`",
     )
+    paths = [path.resolve() for path in (output, free_wilson, matrix) if path is not None]
+    require(
+        len({*paths}) == len(paths),
+        "files to write",
+        "the same file twice",
+        "different files in --output, --free-wilson and --matrix",
+        hint="name another file",
+    )
     require(not descending or sort is not None, "order", "--descending", "--sort COLUMN", hint="add `--sort COLUMN`")
     with open_generation(store_location, collection, generation) as reader:
         order = None if sort is None else Sort(by=sort, descending=descending)

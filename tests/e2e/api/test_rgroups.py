@@ -103,6 +103,7 @@ def test_accept_selects_a_file(client: httpx.Client) -> None:
     [
         ({"ids": [1, 2], "core": "c1ccccc"}, 422, "the core cannot be read"),
         ({"ids": [1, 2], "core": "C" * 10_001}, 422, "core"),
+        ({"ids": [1, 2], "core": ""}, 422, "the core cannot be read"),
         ({"ids": [1, 2], "property": "weight"}, 422, "no numeric property"),
         ({"ids": [1, 2], "core": "C", "matrix": ["R1", "R99"]}, 422, "the matrix needs two positions"),
         ({"ids": [1, 2], "matrix": ["R1"]}, 422, "matrix"),
