@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from graphkin.collection.batches import add_item_columns
 from graphkin.collection.cliffs import cliffs_table
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.library.base import CollectionBase, jsonable, require_limit
+from graphkin.library.request_arguments import integer_ids, request_json
 from graphkin.library.table import Table
 from graphkin.protocol.errors import require
 from graphkin.protocol.requests import CliffsQuery, ClusteredFields, ClusteringFields, MapQuery, PickBody
@@ -345,9 +345,9 @@ class Analyses(CollectionBase):
         if substructure is not None:
             source["substructure"] = jsonable(substructure)
         if ids is not None:
-            source["ids"] = np.asarray(ids, np.int64).tolist()
+            source["ids"] = integer_ids(ids).tolist()
         fields = {"count": count, "method": method, "threshold": threshold, "from": source or None}
         with translate_validation_errors():
-            request = PickBody.model_validate_json(json.dumps(fields))
+            request = PickBody.model_validate_json(request_json(fields))
         picks = self._pick(request)
         return Table(add_item_columns({"id": picks.ids, "nearest": picks.nearest}, self._rows(picks.ids)))

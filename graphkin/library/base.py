@@ -131,12 +131,20 @@ class CollectionBase(Closeable):
         """Return the maximum common substructure of a cluster."""
 
     @abstractmethod
-    def _matched_pairs(self, request: MatchedPairsQuery, limit: int | None) -> pa.Table:
-        """Return the columns of `matched_pairs`. The cursor and the limit of the request are ignored."""
+    def _matched_pairs(self, request: MatchedPairsQuery, limit: int | None) -> tuple[pa.Table, dict[str, int]]:
+        """Return the columns of `matched_pairs`, and the numbers of uncut molecules by reason.
+
+        The cursor and the limit of the request are ignored.
+        """
 
     @abstractmethod
-    def _matched_pairs_of(self, id: int, request: ItemMatchedPairsQuery, limit: int | None) -> pa.Table:
-        """Return the columns of `matched_pairs_of`. The cursor and the limit of the request are ignored."""
+    def _matched_pairs_of(
+        self, id: int, request: ItemMatchedPairsQuery, limit: int | None
+    ) -> tuple[pa.Table, str | None]:
+        """Return the columns of `matched_pairs_of`, and the reason if the item is not cut.
+
+        The cursor and the limit of the request are ignored.
+        """
 
     @abstractmethod
     def _rgroups(self, request: RGroupsBody) -> RGroups:

@@ -6,16 +6,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from graphkin.ingest.item_list import ItemIds, ItemList
 from graphkin.ingest.progress_bars import library_progress
 from graphkin.ingest.readers.memory import is_missing
 from graphkin.library.arguments import File, read_arguments
 from graphkin.library.base import CollectionBase
+from graphkin.library.request_arguments import integer_ids
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import ListedBy
-from graphkin.store.records import Int64
 
 if TYPE_CHECKING:
     from graphkin.ingest.readers.columns import Decimal, Delimiter
@@ -160,7 +158,7 @@ class Changes(CollectionBase):
             )
         ((argument, values),) = present.items()
         if argument == "ids":
-            self._remove(ItemIds(_integers(values), self.generation), "name", workers)
+            self._remove(ItemIds(integer_ids(values), self.generation), "name", workers)
             return self
         texts = _texts(values)
         missing = self._remove(texts, "name" if argument == "names" else "smiles", workers)
@@ -219,23 +217,6 @@ class Changes(CollectionBase):
         Raises:
             Conflict: The collection is on a server.
         """
-
-
-def _integers(ids: Any) -> Int64:
-    """Return ids as (n,) int64.
-
-    Raises:
-        InvalidInput: If they are no integers, such as a mask of booleans.
-    """
-    values = np.atleast_1d(np.asarray(ids))
-    if len(values) and values.dtype.kind not in "iu":
-        raise InvalidInput(
-            "ids are integers",
-            given=f"values of type {values.dtype}",
-            expected="ids from 0 to the number of items - 1",
-            hint="for a mask of booleans, pass numpy.flatnonzero(mask)",
-        )
-    return values.astype(np.int64)
 
 
 def _texts(values: Any) -> list[str]:

@@ -1,7 +1,9 @@
 """Methods of a collection about matched molecular pairs."""
 
 from graphkin.library.base import CollectionBase, require_limit
+from graphkin.library.request_arguments import require_id
 from graphkin.library.table import Table
+from graphkin.protocol.errors import require
 from graphkin.protocol.matched_pairs import ItemMatchedPairsQuery, MatchedPairsQuery
 from graphkin.protocol.validation import translate_validation_errors
 from graphkin.protocol.values import Change, TransformationOrder
@@ -41,7 +43,7 @@ class MatchedPairs(CollectionBase):
             One row per transformation: from and to, SMILES with the attachment points `[*:1]` to `[*:3]`; count int32,
             the number of pairs in which both molecules have a value; mean and sd float64, the mean and the standard
             deviation of the difference in units of the property, with a null sd for one pair; and pairs, lists of two
-            item ids int32, the largest difference first.
+            item ids int32, the largest difference first. `note` counts the molecules that are not cut, by reason.
 
         Raises:
             InvalidInput: If an argument is out of range, or there is no such numeric property. The error lists the
@@ -55,10 +57,19 @@ class MatchedPairs(CollectionBase):
             ```
         """
         require_limit(limit, "transformations")
+        require(
+            (source is None) == (target is None),
+            "transformation",
+            "source without target" if target is None else "target without source",
+            "both source and target, or neither",
+            hint="pass the parts as the columns from and to have them",
+        )
         fields = {"property": property, "min_count": min_count, "by": by, "from": source, "to": target, "pairs": pairs}
         with translate_validation_errors():
             request = MatchedPairsQuery.model_validate(fields)
-        return Table(self._matched_pairs(request, limit))
+        table, uncut = self._matched_pairs(request, limit)
+        reasons = "; ".join(f"{reason}: {count:,}" for reason, count in uncut.items())
+        return Table(table, note=f"molecules that are not cut: {reasons}" if reasons else None)
 
     def matched_pairs_of(
         self,
@@ -90,7 +101,7 @@ class MatchedPairs(CollectionBase):
         Returns:
             The columns of `matched_pairs`, the largest mean change first. from is a part of the item. The column
             products lists the molecules that the transformation makes of the item: smiles, and id int32, the id of the
-            item with this structure or null.
+            item with this structure or null. `note` says why the item is not cut, if it is not.
 
         Raises:
             NotFound: If there is no such item.
@@ -104,7 +115,10 @@ class MatchedPairs(CollectionBase):
             ```
         """
         require_limit(limit, "transformations")
+        require_id(id)
         fields = {"property": property, "min_count": min_count, "change": change, "pairs": pairs}
         with translate_validation_errors():
             request = ItemMatchedPairsQuery.model_validate(fields)
-        return Table(self._matched_pairs_of(self._item_id(id, smiles, name), request, limit))
+        item = self._item_id(id, smiles, name)
+        table, reason = self._matched_pairs_of(item, request, limit)
+        return Table(table, note=None if reason is None else f"item {item} is not cut: {reason}")

@@ -1,8 +1,6 @@
 """Methods of a collection that return items: by id, by conditions, by similarity."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,6 +9,7 @@ from graphkin.collection.batches import add_item_columns, join_items
 from graphkin.collection.structures import require_molecules
 from graphkin.library.base import CollectionBase, jsonable, require_limit
 from graphkin.library.data import query_structure
+from graphkin.library.request_arguments import integer_ids, request_json, require_id
 from graphkin.library.table import Table
 from graphkin.protocol.descriptors import DESCRIPTORS
 from graphkin.protocol.errors import require
@@ -92,9 +91,8 @@ class Queries(CollectionBase):
             "min_similarity": min_similarity,
             "limit": limit,
         }
-        body = {name: value for name, value in fields.items() if value is not None}
         with translate_validation_errors():
-            request = SearchBody.model_validate_json(json.dumps(body))
+            request = SearchBody.model_validate_json(request_json(fields))
         return self._hits_table(self._search(request))
 
     def query(
@@ -148,7 +146,7 @@ class Queries(CollectionBase):
         conditions = {"filters": [*filters], "name": name, "substructure": jsonable(substructure)}
         fields = {**conditions, "similar": similar, "scaffold": scaffold, "sort": order}
         with translate_validation_errors():
-            request = QueryBody.model_validate_json(json.dumps({k: v for k, v in fields.items() if v is not None}))
+            request = QueryBody.model_validate_json(request_json(fields))
         selection = self._query(request, limit)
         items = self.items(columns=columns, ids=selection.ids)
         if selection.similarity is None:
@@ -191,9 +189,8 @@ class Queries(CollectionBase):
             "min_similarity": min_similarity,
             "limit": limit,
         }
-        body = {name: value for name, value in fields.items() if value is not None}
         with translate_validation_errors():
-            request = SearchBatchBody.model_validate_json(json.dumps(body))
+            request = SearchBatchBody.model_validate_json(request_json(fields))
         rows, items = join_items(*self._search_batch(request), self._rows)
         return Table(add_item_columns({name: rows[name] for name in rows.column_names}, items))
 
@@ -236,9 +233,9 @@ class Queries(CollectionBase):
         """
         require_limit(limit, "neighbors")
         with translate_validation_errors():
-            body = {"filters": [*filters], "substructure": jsonable(substructure)}
-            conditions = QueryBody.model_validate_json(json.dumps(body))
-        _require_id(id)
+            fields = {"filters": [*filters], "substructure": jsonable(substructure)}
+            conditions = QueryBody.model_validate_json(request_json(fields))
+        require_id(id)
         return self._hits_table(self._neighbors(self._item_id(id, smiles, name), min_similarity, conditions, limit))
 
     def item(self, id: int | None = None, *, smiles: str | None = None, name: str | None = None) -> Table:
@@ -261,7 +258,7 @@ class Queries(CollectionBase):
             mine.item(name="aspirin")
             ```
         """
-        _require_id(id)
+        require_id(id)
         return self.items(ids=[self._item_id(id, smiles, name)])
 
     def items(
@@ -294,7 +291,7 @@ class Queries(CollectionBase):
         """
         columns = [columns] if isinstance(columns, str) else columns
         selection = None if columns is None else [*dict.fromkeys(["id", *columns])]
-        items = self._range(selection, start, stop) if ids is None else self._rows(np.asarray(ids, np.int64), selection)
+        items = self._range(selection, start, stop) if ids is None else self._rows(integer_ids(ids), selection)
         return Table(items) if selection is None else Table(items).select(selection)
 
     def descriptors(
@@ -382,14 +379,3 @@ class Queries(CollectionBase):
         """
         for batch in self.items(columns=[name]).arrow.to_batches():
             yield batch[name].to_pylist()
-
-
-def _require_id(id: object) -> None:
-    """Raise `InvalidInput` if the id of an item is not an integer."""
-    require(
-        id is None or isinstance(id, Integral),
-        "id of an item",
-        id,
-        "an integer",
-        hint="name an item of a structure with smiles=, and one of a name with name=",
-    )

@@ -1,6 +1,5 @@
 """R groups of a series of molecules, as tables."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from graphkin.depiction.rgroup_files import export_rgroups, rgroup_format
 from graphkin.export.files import atomic_file
 from graphkin.library.base import CollectionBase, jsonable
 from graphkin.library.free_wilson import FreeWilsonResult
+from graphkin.library.request_arguments import integer_ids, request_json
 from graphkin.library.table import Table
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.rgroups import CoreSource, RGroupsBody
@@ -188,7 +188,7 @@ class RGroupTables(CollectionBase):
         fields = {
             "core": core,
             "property": property,
-            "ids": None if ids is None else np.asarray(ids, np.int64).tolist(),
+            "ids": None if ids is None else integer_ids(ids).tolist(),
             "cluster": cluster,
             "scaffold": scaffold,
             "similar": similar,
@@ -197,7 +197,7 @@ class RGroupTables(CollectionBase):
             "sort": order,
         }
         with translate_validation_errors():
-            request = RGroupsBody.model_validate_json(json.dumps({k: v for k, v in fields.items() if v is not None}))
+            request = RGroupsBody.model_validate_json(request_json(fields))
         series = self._rgroups(request)
         items = series_items(partial(self._rows, np.concatenate([series.ids, series.unmatched])), property)
         rows = rgroups_table(series.cores, series.groups, items, property)

@@ -1,12 +1,10 @@
 """The scaffold tree of a series."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from graphkin.library.base import CollectionBase, jsonable
+from graphkin.library.request_arguments import integer_ids, request_json
 from graphkin.library.table import Table
 from graphkin.protocol.scaffold_tree import ScaffoldTreeBody
 from graphkin.protocol.validation import translate_validation_errors
@@ -77,15 +75,14 @@ class Scaffolds(CollectionBase):
             "parent": parent,
             "levels": levels,
             "min_count": min_count,
-            "ids": None if ids is None else np.asarray(ids, np.int64).tolist(),
+            "ids": None if ids is None else integer_ids(ids).tolist(),
             "cluster": cluster,
             "scaffold": scaffold,
             "filters": [*filters],
             "substructure": jsonable(substructure),
             "similar": similar,
         }
-        body = {name: value for name, value in fields.items() if value is not None}
         with translate_validation_errors():
-            request = ScaffoldTreeBody.model_validate_json(json.dumps(body))
+            request = ScaffoldTreeBody.model_validate_json(request_json(fields))
         table, series = self._scaffold_tree(request)
         return Table(table, note=f"{table.num_rows:,} scaffolds of {series:,} molecules")

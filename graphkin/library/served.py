@@ -25,6 +25,7 @@ from graphkin.ingest.info import CollectionInfo
 from graphkin.library.base import Hits, closed_error
 from graphkin.library.collection import Collection
 from graphkin.library.collections import Collections
+from graphkin.library.request_arguments import integer_ids
 from graphkin.library.table import Table
 from graphkin.protocol.errors import Conflict, Damage
 from graphkin.protocol.lineage import LineageRow
@@ -119,7 +120,7 @@ class ServedCollection(Collection):
         epoch: int = 0,
         **parameters: "Unpack[PolicyOptions]",
     ) -> Table:
-        anchors = np.asarray(ids, np.int64).tolist()
+        anchors = integer_ids(ids).tolist()
         return Table(self._collection.positives_batch(anchors, policy, seed=seed, epoch=epoch, **parameters))
 
     def _search(self, request: SearchBody) -> Hits:
@@ -175,16 +176,20 @@ class ServedCollection(Collection):
         mcs = self._collection.mcs(number, **request.model_dump())
         return CommonSubstructure(mcs.smarts, mcs.smiles, mcs.atoms, mcs.complete)
 
-    def _matched_pairs(self, request: MatchedPairsQuery, limit: int | None) -> pa.Table:
+    def _matched_pairs(self, request: MatchedPairsQuery, limit: int | None) -> tuple[pa.Table, dict[str, int]]:
         fields = request.model_dump(exclude={"generation", "cursor", "limit"})
-        rows = self._collection.matched_pairs(**fields, limit=limit).transformations
-        return pa.Table.from_pylist([row.model_dump(by_alias=True) for row in rows], TABLE)
+        page = self._collection.matched_pairs(**fields, limit=limit)
+        table = pa.Table.from_pylist([row.model_dump(by_alias=True) for row in page.transformations], TABLE)
+        return table, {each.reason: each.count for each in page.uncut}
 
-    def _matched_pairs_of(self, id: int, request: ItemMatchedPairsQuery, limit: int | None) -> pa.Table:
+    def _matched_pairs_of(
+        self, id: int, request: ItemMatchedPairsQuery, limit: int | None
+    ) -> tuple[pa.Table, str | None]:
         fields = request.model_dump(exclude={"generation", "cursor", "limit"})
-        rows = self._collection.item_matched_pairs(id, **fields, limit=limit).transformations
+        page = self._collection.item_matched_pairs(id, **fields, limit=limit)
         schema = TABLE.append(pa.field("products", PRODUCTS))
-        return pa.Table.from_pylist([row.model_dump(by_alias=True) for row in rows], schema)
+        table = pa.Table.from_pylist([row.model_dump(by_alias=True) for row in page.transformations], schema)
+        return table, page.reason
 
     def _rgroups(self, request: RGroupsBody) -> RGroups:
         return RGroups.from_reply(self._collection.rgroups(**request.model_dump(exclude_none=True)))

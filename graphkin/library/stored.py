@@ -25,6 +25,7 @@ from graphkin.ingest.progress_bars import library_progress
 from graphkin.library.base import Hits, closed_error
 from graphkin.library.collection import Collection
 from graphkin.library.collections import Collections
+from graphkin.library.request_arguments import integer_ids
 from graphkin.library.table import Table
 from graphkin.protocol.errors import NotFound
 from graphkin.protocol.manifest import Manifest
@@ -223,7 +224,7 @@ class StoredCollection(Collection):
         **parameters: "Unpack[PolicyOptions]",
     ) -> Table:
         validated = parse_policy(policy, **parameters)
-        anchors = require_ids(np.asarray(ids, np.int64), self.size)
+        anchors = require_ids(integer_ids(ids), self.size)
         rows = positives_rows(self._open.positives(anchors, validated, seed, epoch))
         provenance = schema_metadata(positives_provenance(self.generation, validated, seed, epoch))
         return Table(pa.Table.from_batches([rows]).replace_schema_metadata(provenance))
@@ -270,16 +271,20 @@ class StoredCollection(Collection):
     def _mcs(self, number: int, request: ClusteringFields) -> CommonSubstructure:
         return self._open.mcs(number, self._open.clusters(request)).substructure
 
-    def _matched_pairs(self, request: MatchedPairsQuery, limit: int | None) -> pa.Table:
-        return self._open.matched_pairs(request).take(slice(limit)).table(request.pairs)
+    def _matched_pairs(self, request: MatchedPairsQuery, limit: int | None) -> tuple[pa.Table, dict[str, int]]:
+        summary = self._open.matched_pairs(request).take(slice(limit))
+        return summary.table(request.pairs), {each.reason: each.count for each in summary.transformations.uncut}
 
-    def _matched_pairs_of(self, id: int, request: ItemMatchedPairsQuery, limit: int | None) -> pa.Table:
+    def _matched_pairs_of(
+        self, id: int, request: ItemMatchedPairsQuery, limit: int | None
+    ) -> tuple[pa.Table, str | None]:
         transformations = self._open.matched_pairs_of(id, request).part(0, limit)
         products = [
             [{"smiles": smiles, "id": item} for smiles, item in molecules]
             for molecules in self._open.products(id, transformations)
         ]
-        return transformations.summary.table(request.pairs).append_column("products", pa.array(products, PRODUCTS))
+        table = transformations.summary.table(request.pairs)
+        return table.append_column("products", pa.array(products, PRODUCTS)), transformations.reason
 
     def _rgroups(self, request: RGroupsBody) -> RGroups:
         return self._open.rgroups(request)

@@ -515,6 +515,42 @@ def test_r_groups_equal_rdkit(collection: Collection, frame: pd.DataFrame, tmp_p
         collection.rgroups(ids=[1], scaffold="c1ccccc1")
     with pytest.raises(InvalidInput, match="no numeric property"):
         collection.rgroups(ids=[1], property="weight")
+    with pytest.raises(InvalidInput, match="core cannot be read"):
+        collection.rgroups(ids=[1], core="")
+    with pytest.raises(InvalidInput, match="type Mol"):
+        collection.rgroups(ids=[1], core=benzene)
+    first = collection.rgroups(cluster={"id": np.int32(1)}, core="C").table["id"].to_pylist()
+    assert {*first} <= {*collection.cluster(1)["id"].to_pylist()}
+
+
+def test_r_groups_are_compared_by_a_computed_property(collection: Collection, tmp_path: Path) -> None:
+    name = "descriptor.clogp"
+    result = collection.rgroups(ids={3, 1, 2}, core="C", property=name)
+    logp = dict(
+        zip(*(collection.descriptors(columns="activity")[each].to_pylist() for each in ("id", name)), strict=True)
+    )
+    assert result.table.columns[:3] == ["id", name, "core"]
+    for table in (result.table, result.unmatched):
+        assert table[name].to_pylist() == [logp[id] for id in table["id"].to_pylist()]
+    assert len(result.table) + len(result.unmatched) == 3
+    result.write(tmp_path / "r.csv")
+    assert pd.read_csv(tmp_path / "r.csv")[name].notna().all()
+
+
+@pytest.mark.parametrize("ids", [["a"], [0.5], [None], [True, False]])
+def test_ids_are_integers(collection: Collection, ids: list[Any]) -> None:
+    for call in (collection.rgroups, collection.scaffold_tree, collection.descriptors, collection.items):
+        with pytest.raises(InvalidInput, match="ids are integers"):
+            call(ids=ids)
+    with pytest.raises(InvalidInput, match="id of an item"):
+        collection.matched_pairs_of("CCO", property="activity")  # type: ignore[arg-type]
+
+
+def test_lineage_since_the_same_generation_is_empty(collection: Collection) -> None:
+    changes = collection.lineage(collection.generation)
+    assert len(changes) == 0
+    assert changes.note is not None
+    assert "items: 0 added, 0 removed" in changes.note
 
 
 def test_contributions_and_matrix_of_r_groups_sum_up_their_values(collection: Collection, frame: pd.DataFrame) -> None:
