@@ -330,7 +330,7 @@ class Queries(CollectionBase):
             ```
         """
         require_molecules(self.manifest, "molecular descriptors")
-        titles = ["smiles", "names", *columns, *DESCRIPTORS]
+        titles = ["smiles", "names", *([columns] if isinstance(columns, str) else columns), *DESCRIPTORS]
         if ids is None:
             return self.query(filters=filters, substructure=substructure, columns=titles)
         require(
