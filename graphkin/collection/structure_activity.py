@@ -46,11 +46,10 @@ class StructureActivity(ItemQueries):
         values = None if request.property is None else self.property_values(request.property)
         ids = self.query(request).ids
         require_series(self.generation, ids)
-        core = request.core
-        if core is None:
-            core = request.scaffold or None  # Molecules without rings have an empty scaffold.
+        scaffold = request.scaffold or None  # Molecules without rings have an empty scaffold.
+        core = scaffold if request.core is None else request.core
         decomposition = self._ports.builder.decompose([*self.generation.structures(ids)], core)
-        if core is not None and not request.core:
+        if core is not None and request.core is None:
             decomposition = decomposition.with_source("scaffold")
         return RGroups.from_decomposition(ids, None if values is None else values[ids], decomposition)
 

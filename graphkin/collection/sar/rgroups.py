@@ -265,4 +265,11 @@ def _read_core(text: str) -> Chem.Mol:
             expected="SMILES or SMARTS of at least one atom",
             hint="check it by drawing it, as in `c1ccc2[nH]ccc2c1` or `[c,n]1ccccc1`",
         )
+    if len(Chem.GetMolFrags(molecule)) > 1:
+        raise InvalidInput(
+            "the core is not connected",
+            given=text[:200],
+            expected="one connected substructure",
+            hint="keep one of the parts that a dot separates",
+        )
     return molecule

@@ -525,7 +525,7 @@ def test_r_groups_equal_rdkit(collection: Collection, frame: pd.DataFrame, tmp_p
 
 def test_r_groups_are_compared_by_a_computed_property(collection: Collection, tmp_path: Path) -> None:
     name = "descriptor.clogp"
-    result = collection.rgroups(ids={3, 1, 2}, core="C", property=name)
+    result = collection.rgroups(ids=[1, 2, 3], core="C", property=name)
     logp = dict(
         zip(*(collection.descriptors(columns="activity")[each].to_pylist() for each in ("id", name)), strict=True)
     )

@@ -116,6 +116,8 @@ def test_unreadable_core_and_missing_core_are_errors() -> None:
         with pytest.raises(InvalidInput, match="the core cannot be read") as error:
             decompose(["CCO"], core)
         assert error.value.given == core
+    with pytest.raises(InvalidInput, match="the core is not connected"):
+        decompose(["CCO"], "CC.O")
     with pytest.raises(InvalidInput, match="no common substructure") as error:
         decompose(["[Na+].[Cl-]", "CCO"], None)
     assert "core" in str(error.value.hint)
@@ -165,7 +167,6 @@ def test_scaffold_of_the_series_is_its_core(collection: OpenCollection) -> None:
     assert result.ids.tolist() == expected
     assert (result.core.pattern, result.core.source) == (scaffold, "scaffold")
     assert collection.rgroups(RGroupsBody(scaffold=scaffold, core=scaffold)).core.source == "request"
-    assert collection.rgroups(RGroupsBody(scaffold=scaffold, core="")).core.source == "scaffold"
 
 
 @pytest.mark.parametrize(
