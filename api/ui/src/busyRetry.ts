@@ -1,13 +1,12 @@
 import { ServerBusy, Failure } from "./api/client";
 
-const MAX_TRIES = 8;
-const PATIENCE = 60; // seconds without progress before the last try
+const PATIENCE = 120; // seconds without progress until it gives up
 const MAX_WAIT = 30; // seconds between two tries, however long the server asks to wait
 
 /**
  * Run a request, and retry it while the server is busy.
  *
- * It gives up after `MAX_TRIES` tries and `PATIENCE` without progress. A changed message of the server reports progress.
+ * It gives up after `PATIENCE` without progress. A changed message of the server reports progress.
  *
  * @param onBusy - called before each wait.
  */
@@ -16,14 +15,13 @@ export async function retryWhileBusy<Value>(
   signal: AbortSignal,
   onBusy: (busy: ServerBusy) => void = () => {},
 ): Promise<Value> {
-  for (let tries = 1, since = Date.now(), lastMessage = ""; ; tries++) {
+  for (let since = Date.now(), lastMessage = ""; ; ) {
     try {
       return await load();
     } catch (error) {
       if (signal.aborted || !(error instanceof ServerBusy)) throw error;
-      if (error.message !== lastMessage) [tries, since, lastMessage] = [1, Date.now(), error.message];
-      const isStuck = Date.now() - since >= PATIENCE * 1000;
-      if (tries >= MAX_TRIES && isStuck) throw new Failure(error.status, error.title, error.message, error.hint);
+      if (error.message !== lastMessage) [since, lastMessage] = [Date.now(), error.message];
+      if (Date.now() - since >= PATIENCE * 1000) throw new Failure(error.status, error.title, error.message, error.hint);
       onBusy(error);
       await pause(Math.min(error.seconds, MAX_WAIT) * 1000, signal);
     }
