@@ -157,7 +157,7 @@ class Analyses(CollectionBase):
 
         Example:
             ```python
-            mine.append(new_molecules)
+            mine.append(["CCCO"])
             changes = mine.lineage()
             print(changes.note)
             merged = [row for row in changes if row["event"] == "merged"]

@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from graphkin.protocol.errors import InvalidInput, require
 from graphkin.store.records import Int64
@@ -15,12 +16,13 @@ def integer_ids(ids: Any) -> Int64:
     """Return ids of items as (n,) int64.
 
     Args:
-        ids: One integer, or integers in a list, a set, an array, a Series or a column of a table.
+        ids: One integer, or integers in a list, a set, an array, a Series, or a column or a value of a table.
 
     Raises:
         InvalidInput: If they are no integers, such as a mask of booleans.
     """
-    values = np.atleast_1d(np.asarray([*ids] if isinstance(ids, Set) else ids))
+    plain_ids = ids.as_py() if isinstance(ids, pa.Scalar) else [*ids] if isinstance(ids, Set) else ids
+    values = np.atleast_1d(np.asarray(plain_ids))
     if values.ndim > 1 or (values.size and values.dtype.kind not in "iu"):
         raise InvalidInput(
             "ids are integers",

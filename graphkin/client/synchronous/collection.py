@@ -898,7 +898,7 @@ class Collection:
             property: Name of a numeric property, as in exports.
             min_count: Smallest number of pairs with a value of the property.
             by: Order: "count" lists the most pairs first, "mean" the largest mean difference.
-            source: Part of the only transformation to return, such as "[*:1][H]", together with `target`.
+            source: Part of the only transformation to return, such as `[*:1][H]`, together with `target`.
             target: Part that replaces `source`.
             pairs: Maximum number of pairs to list for each transformation, up to 1,000.
             limit: Maximum number of transformations; default: all.

@@ -143,8 +143,10 @@ OPERATIONS: dict[str, list[Request]] = {
         Request(f"{SOCIAL}/lineage"),
     ],
     "POST /v1/collections/{c}/rgroups": [
-        Request(f"{NCI}/rgroups", body={"substructure": "c1ccccc1", "core": "c1ccccc1", "property": "molwt"}),
-        Request(f"{NCI}/rgroups", body={"ids": [*range(40)], "core": "c1ccccc1"}, accept="text/csv"),
+        Request(
+            f"{NCI}/rgroups", body={"substructure": "OC(=O)c1ccccc1", "core": "OC(=O)c1ccccc1", "property": "molwt"}
+        ),
+        Request(f"{NCI}/rgroups", body={"ids": [*range(40)], "core": "OC(=O)c1ccccc1"}, accept="text/csv"),
     ],
     "GET /v1/collections/{c}/descriptors": [Request(f"{url}/descriptors") for url in (NCI, SOCIAL)],
     "GET /v1/collections/{c}/structure/descriptors": with_queries(f"{NCI}/structure/descriptors", {"smiles": ASPIRIN}),

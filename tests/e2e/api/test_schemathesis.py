@@ -16,6 +16,7 @@ def test_schemathesis_finds_no_fault(client: httpx.Client, tmp_path: Path, examp
         str(client.base_url.join("/openapi.json")),
         "--exclude-path-regex=" + EXCLUDED,
         "--exclude-checks=positive_data_acceptance",  # The document cannot express which SMILES are valid.
+        "--request-timeout=60",  # The R groups of a symmetric core take up to 20 s of a processor.
         "--seed=20210211",
         f"--max-examples={examples}",
         "--continue-on-failure",

@@ -30,6 +30,7 @@ from graphkin.api.work.classes import (
     QueryRoute,
     Queue,
     SearchRoute,
+    SeriesRoute,
     UnqueuedRoute,
     in_work_class,
 )
@@ -79,7 +80,16 @@ def application(work: Work) -> FastAPI:
 
     queued = {
         kind.work: kind
-        for kind in (SearchRoute, QueryRoute, BatchRoute, PickRoute, DepictionRoute, FeedRoute, ExportRoute)
+        for kind in (
+            SearchRoute,
+            QueryRoute,
+            BatchRoute,
+            PickRoute,
+            DepictionRoute,
+            FeedRoute,
+            ExportRoute,
+            SeriesRoute,
+        )
     }
     routers = {name: APIRouter(route_class=kind) for name, kind in {"none": Route, **queued}.items()}
     for path, router in routers.items():

@@ -404,8 +404,8 @@ def test_refusals_are_raised_with_the_text_of_the_server(server: Graphkin, nci: 
         [*nci.items(inchikey="LFQSCWFLJHTTHZ-UHFFFAOYSA-N")]
     with pytest.raises(InvalidInput, match=r"(?s)no column of this name.*colour.*one of id, smiles"):
         [*nci.column("colour")]
-    with pytest.raises(InvalidInput, match="columns: unknown"):
-        nci.export(io.BytesIO(), "items", "csv", ids=[1], columns=["id"])
+    with pytest.raises(InvalidInput, match="start: unknown"):
+        nci.export(io.BytesIO(), "items", "csv", ids=[1], start=1)
 
 
 def test_range_outside_the_anchors_is_refused(nci: Collection) -> None:
