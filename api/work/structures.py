@@ -49,7 +49,9 @@ class StructureReader:
         key = blake2b(json.dumps([generation.id, texts]).encode(), digest_size=16).digest()
         query = self._cache.get(key)
         if query is None:
-            query = self._cache[key] = unpack_query(await self._run(generation, "read_query", **texts))
+            manifest = generation.manifest
+            packed = await self._run("read_query", texts, kind=manifest.kind, recipe=manifest.recipe)
+            query = self._cache[key] = unpack_query(packed)
         return query
 
     async def read_each(
@@ -74,9 +76,7 @@ class StructureReader:
             InvalidInput: The SMILES is no scaffold, cannot be read, or needs too much time or memory.
             StoreBusy: Other requests keep the processors too busy.
         """
-        with self._translate_errors({"smiles": smiles}):
-            async with self._readers.worker() as reader:
-                scaffold: str = await reader.run("read_scaffold", PATIENCE, cpu_seconds=self._seconds, smiles=smiles)
+        scaffold: str = await self._run("read_scaffold", {"smiles": smiles})
         return scaffold
 
     async def describe(self, smiles: str) -> list[float | None]:
@@ -86,11 +86,7 @@ class StructureReader:
             InvalidInput: The molecule needs too much time or memory.
             StoreBusy: Other requests keep the processors too busy.
         """
-        with self._translate_errors({"smiles": smiles}):
-            async with self._readers.worker() as reader:
-                values: list[float | None] = await reader.run(
-                    "describe_molecule", PATIENCE, cpu_seconds=self._seconds, smiles=smiles
-                )
+        values: list[float | None] = await self._run("describe_molecule", {"smiles": smiles})
         return values
 
     async def _read_batch(self, generation: Generation, structures: list[StructureText]) -> list[Query | Unreadable]:
@@ -111,12 +107,10 @@ class StructureReader:
                 await anext(pieces, None)  # Wait for the end of the task.
         return results
 
-    async def _run(self, generation: Generation, task: str, **structure: str) -> Any:
-        manifest = generation.manifest
+    async def _run(self, task: str, structure: dict[str, str], **settings: Any) -> Any:
         with self._translate_errors(structure):
             async with self._readers.worker() as reader:
-                arguments = {"kind": manifest.kind, "recipe": manifest.recipe, **structure}
-                return await reader.run(task, PATIENCE, cpu_seconds=self._seconds, **arguments)
+                return await reader.run(task, PATIENCE, cpu_seconds=self._seconds, **settings, **structure)
 
     @contextmanager
     def _translate_errors(self, structure: dict[str, str]) -> Iterator[None]:
