@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from rdkit import Chem, rdBase
-from rdkit.Chem.Scaffolds import MurckoScaffold
 
+from graphkin.collection.clusters.scaffolds import scaffold_of, smiles_chunks
 from graphkin.collection.processes import map_in_processes
 from graphkin.collection.structures import require_molecules
 from graphkin.protocol.errors import InvalidInput
@@ -30,7 +30,6 @@ from graphkin.store.records import Int32, Int64
 
 _CUT = Chem.MolFromSmarts("[R]-!@[*]")  # a bond from a ring system to a linker or to another ring system
 _REMEMBERED = 2**17  # parents that a worker process remembers, some 30 MB
-_ROWS = 4096  # molecules per task
 
 
 class ScaffoldTree(NamedTuple):
@@ -127,7 +126,7 @@ def cached_scaffolds(generation: Generation, processes: int, advance: Advance = 
 def scaffold_tree(generation: Generation, processes: int, advance: Advance = lambda _: None) -> ScaffoldTree:
     """Compute the scaffold tree of a generation of molecules, as `cached_scaffolds` returns it."""
     own, parents = list[pa.Array](), dict[str, str | None]()
-    chunks = _chunks(generation)
+    chunks = smiles_chunks(generation)
     with closing(map_in_processes(_scaffolds_and_parents, chunks, processes, "scaffolds")) as results:
         for scaffolds, ancestors in results:
             own.append(pa.array(scaffolds, pa.string()))
@@ -136,15 +135,9 @@ def scaffold_tree(generation: Generation, processes: int, advance: Advance = lam
     return ScaffoldTree.from_parents(pa.chunked_array(own, pa.string()).combine_chunks(), parents)
 
 
-def _chunks(generation: Generation) -> Iterator[list[str]]:
-    for batch in generation.columns(["smiles"]):
-        smiles = batch["smiles"].to_pylist()
-        yield from (smiles[start : start + _ROWS] for start in range(0, len(smiles), _ROWS))
-
-
 def _scaffolds_and_parents(smiles: list[str]) -> tuple[list[str], dict[str, str | None]]:
     """Return the scaffold of each molecule, and the parent of each of these scaffolds and of their ancestors."""
-    own = [scaffold_of(each) for each in smiles]
+    own = [scaffold_of(Chem.MolFromSmiles(each)) for each in smiles]
     parents = dict[str, str | None]()
     for each in own:
         scaffold: str | None = each
@@ -165,7 +158,7 @@ def read_scaffold(smiles: str) -> str:
         return ""
     molecule = Chem.MolFromSmiles(read_molecule(MoleculeRecipe(), smiles, "smiles").text)
     Chem.RemoveStereochemistry(molecule)
-    scaffold = _scaffold_smiles(molecule)
+    scaffold = scaffold_of(molecule)
     if scaffold != Chem.MolToSmiles(molecule):
         hint = f"its scaffold is {scaffold}" if scaffold else "the scaffold of molecules without rings is empty"
         raise InvalidInput(
@@ -175,15 +168,6 @@ def read_scaffold(smiles: str) -> str:
             hint=hint,
         )
     return scaffold
-
-
-def scaffold_of(smiles: str) -> str:
-    """Return the canonical SMILES of the Bemis-Murcko scaffold of a molecule, without stereo, empty without rings."""
-    return _scaffold_smiles(Chem.MolFromSmiles(smiles))
-
-
-def _scaffold_smiles(molecule: Chem.Mol) -> str:
-    return MurckoScaffold.MurckoScaffoldSmiles(mol=molecule)  # type: ignore[no-untyped-call]
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -203,7 +187,7 @@ def parent_of(scaffold: str) -> str | None:
         return None
     parts = Chem.GetMolFrags(molecule, asMols=True)
     remainders = parts if len(parts) > 1 else [*_without_smallest_leaf(molecule)]
-    candidates = {_scaffold_smiles(each) for each in remainders}
+    candidates = {scaffold_of(each) for each in remainders}
     return min(candidates, key=_rank, default=None)
 
 

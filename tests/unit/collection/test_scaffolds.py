@@ -10,9 +10,10 @@ import pytest
 from rdkit import Chem, RDConfig
 from rdkit.Chem.Scaffolds import MurckoScaffold, rdScaffoldNetwork
 
+from graphkin.collection.clusters.scaffolds import scaffold_of
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.sar.scaffold_counts import count_scaffolds
-from graphkin.collection.sar.scaffolds import ScaffoldTree, parent_of, read_scaffold, scaffold_of
+from graphkin.collection.sar.scaffolds import ScaffoldTree, parent_of, read_scaffold
 from graphkin.ingest.pipeline import IngestOptions, ingest
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.requests import QueryFields
@@ -54,7 +55,7 @@ def network_parent(scaffold: str) -> str | None:
 
 @pytest.mark.parametrize("smiles", [*DRUGS[:6], *NCI[:4000:40]])
 def test_parent_is_the_smaller_scaffold_of_the_network_with_the_most_rings_and_shortest_linkers(smiles: str) -> None:
-    scaffold: str | None = scaffold_of(smiles)
+    scaffold: str | None = scaffold_of(Chem.MolFromSmiles(smiles))
     while scaffold:
         if "." not in scaffold:
             assert parent_of(scaffold) == network_parent(scaffold)
@@ -62,7 +63,7 @@ def test_parent_is_the_smaller_scaffold_of_the_network_with_the_most_rings_and_s
 
 
 def test_parent_of_unconnected_scaffolds_is_the_largest_part() -> None:
-    assert parent_of(scaffold_of("c1ccccc1.Cc1ccncc1CC1CC1")) == "c1cncc(CC2CC2)c1"
+    assert parent_of(scaffold_of(Chem.MolFromSmiles("c1ccccc1.Cc1ccncc1CC1CC1"))) == "c1cncc(CC2CC2)c1"
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +124,11 @@ def test_query_by_a_text_that_is_no_scaffold_is_refused(
 
 
 def test_scaffold_of_a_user_loses_its_stereo() -> None:
-    assert read_scaffold("C1C[C@H]2CC[C@@H]1C2") == scaffold_of("C1C[C@H]2CC[C@@H]1C2") == "C1CC2CCC1C2"
+    assert (
+        read_scaffold("C1C[C@H]2CC[C@@H]1C2")
+        == scaffold_of(Chem.MolFromSmiles("C1C[C@H]2CC[C@@H]1C2"))
+        == "C1CC2CCC1C2"
+    )
 
 
 def test_tree_with_an_index_out_of_range_is_invalid() -> None:
@@ -139,7 +144,7 @@ def branches(molecules: OpenCollection, ids: list[int]) -> dict[str, list[int]]:
     branches: dict[str, list[int]] = {}
     smiles = molecules.items(["smiles"])["smiles"].to_pylist()
     for id in ids:
-        scaffold: str | None = scaffold_of(smiles[id])
+        scaffold: str | None = scaffold_of(Chem.MolFromSmiles(smiles[id]))
         while scaffold is not None:
             branches.setdefault(scaffold, []).append(id)
             scaffold = parent_of(scaffold)
