@@ -58,6 +58,14 @@ complete = option(
     help="Compare all pairs again, so that pairs beyond the top-k limit are included. --min-similarity may then be "
     "below the stored threshold.",
 )
+numeric_property = option(
+    "--property",
+    "name",
+    required=True,
+    metavar="NAME",
+    panel="Query",
+    help="Numeric property, such as an activity, by its name in exports.",
+)
 conditions = option(
     "--filter",
     "conditions",

@@ -24,14 +24,7 @@ from graphkin.protocol.values import By
     ]
 )
 @options.source_generation
-@option(
-    "--property",
-    "name",
-    required=True,
-    metavar="NAME",
-    panel="Query",
-    help="Numeric property, such as an activity, by its name in exports.",
-)
+@options.numeric_property
 @option(
     "--by",
     type=click.Choice(get_args(By)),

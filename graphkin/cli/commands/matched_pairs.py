@@ -39,14 +39,7 @@ _ROWS = 1000  # transformations per block of output
     ],
 )
 @options.source_generation
-@option(
-    "--property",
-    "name",
-    required=True,
-    metavar="NAME",
-    panel="Query",
-    help="Numeric property, such as an activity, by its name in exports.",
-)
+@options.numeric_property
 @option(
     "--min-count",
     type=click.IntRange(1),
