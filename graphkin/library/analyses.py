@@ -9,7 +9,7 @@ import pyarrow as pa
 from graphkin.collection.batches import add_item_columns
 from graphkin.collection.cliffs import cliffs_table
 from graphkin.collection.clusters.mcs import CommonSubstructure
-from graphkin.library.base import CollectionBase, jsonable, require_limit
+from graphkin.library.base import CollectionBase, require_limit
 from graphkin.library.request_arguments import integer_ids, request_json
 from graphkin.library.table import Table
 from graphkin.protocol.errors import require
@@ -343,7 +343,7 @@ class Analyses(CollectionBase):
         if filters:
             source["filters"] = [*filters]
         if substructure is not None:
-            source["substructure"] = jsonable(substructure)
+            source["substructure"] = substructure
         if ids is not None:
             source["ids"] = integer_ids(ids).tolist()
         fields = {"count": count, "method": method, "threshold": threshold, "from": source or None}

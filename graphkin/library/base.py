@@ -5,7 +5,7 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from numbers import Integral
 from typing import BinaryIO, NamedTuple
@@ -252,11 +252,6 @@ class CollectionBase(Closeable):
         }
         rows = "".join(f"<tr><th>{name}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
         return f"<table><caption>{escape(self.name)}</caption>{rows}</table>"
-
-
-def jsonable(substructure: str | Mapping[str, str] | None) -> str | dict[str, str] | None:
-    """Return a substructure as a value that `json.dumps` accepts."""
-    return dict(substructure) if isinstance(substructure, Mapping) else substructure
 
 
 def require_limit(limit: int | None, plural: str) -> None:

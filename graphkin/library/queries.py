@@ -7,7 +7,7 @@ import numpy as np
 
 from graphkin.collection.batches import add_item_columns, join_items
 from graphkin.collection.structures import require_molecules
-from graphkin.library.base import CollectionBase, jsonable, require_limit
+from graphkin.library.base import CollectionBase, require_limit
 from graphkin.library.data import query_structure
 from graphkin.library.request_arguments import integer_ids, request_json, require_id
 from graphkin.library.table import Table
@@ -87,7 +87,7 @@ class Queries(CollectionBase):
             **structures,
             "measure": measure,
             "filters": filters and [*filters],
-            "substructure": jsonable(substructure),
+            "substructure": substructure,
             "min_similarity": min_similarity,
             "limit": limit,
         }
@@ -143,7 +143,7 @@ class Queries(CollectionBase):
         """
         require_limit(limit, "items")
         order = None if sort is None else {"by": sort, "descending": descending}
-        conditions = {"filters": [*filters], "name": name, "substructure": jsonable(substructure)}
+        conditions = {"filters": [*filters], "name": name, "substructure": substructure}
         fields = {**conditions, "similar": similar, "scaffold": scaffold, "sort": order}
         with translate_validation_errors():
             request = QueryBody.model_validate_json(request_json(fields))
@@ -233,7 +233,7 @@ class Queries(CollectionBase):
         """
         require_limit(limit, "neighbors")
         with translate_validation_errors():
-            fields = {"filters": [*filters], "substructure": jsonable(substructure)}
+            fields = {"filters": [*filters], "substructure": substructure}
             conditions = QueryBody.model_validate_json(request_json(fields))
         require_id(id)
         return self._hits_table(self._neighbors(self._item_id(id, smiles, name), min_similarity, conditions, limit))

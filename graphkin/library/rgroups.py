@@ -15,7 +15,7 @@ from graphkin.collection.sar.group_matrix import matrix_table
 from graphkin.collection.sar.rgroups import RGroups, rgroups_table, series_items
 from graphkin.depiction.rgroup_files import export_rgroups, rgroup_format
 from graphkin.export.files import atomic_file
-from graphkin.library.base import CollectionBase, jsonable
+from graphkin.library.base import CollectionBase
 from graphkin.library.free_wilson import FreeWilsonResult
 from graphkin.library.request_arguments import integer_ids, request_json
 from graphkin.library.table import Table
@@ -193,7 +193,7 @@ class RGroupTables(CollectionBase):
             "scaffold": scaffold,
             "similar": similar,
             "filters": [*filters],
-            "substructure": jsonable(substructure),
+            "substructure": substructure,
             "sort": order,
         }
         with translate_validation_errors():

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphkin.library.base import CollectionBase, jsonable
+from graphkin.library.base import CollectionBase
 from graphkin.library.request_arguments import integer_ids, request_json
 from graphkin.library.table import Table
 from graphkin.protocol.scaffold_tree import ScaffoldTreeBody
@@ -79,7 +79,7 @@ class Scaffolds(CollectionBase):
             "cluster": cluster,
             "scaffold": scaffold,
             "filters": [*filters],
-            "substructure": jsonable(substructure),
+            "substructure": substructure,
             "similar": similar,
         }
         with translate_validation_errors():
