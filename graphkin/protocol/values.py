@@ -29,7 +29,7 @@ Change = Literal["raise", "lower"]
 """Whether transformations raise or lower a property."""
 
 ClusterEvent = Literal["grew", "shrank", "replaced", "split", "merged", "appeared", "vanished"]
-"""What happened to a cluster between two generations. `replaced`: its size is the same, but not its items."""
+"""Change of a cluster between two generations. `replaced`: its size is the same, but not its items."""
 
 SplitMethod = Literal["components", "min-discard"]
 

@@ -87,13 +87,7 @@ class _Rows(NamedTuple):
     @classmethod
     def concatenate(cls, parts: Sequence["_Rows"]) -> "_Rows":
         """Return all fragmentations of several parts, at least one."""
-        return cls(
-            np.concatenate([part.item for part in parts]),
-            np.concatenate([part.key for part in parts]),
-            np.concatenate([part.variable for part in parts]),
-            np.concatenate([part.order for part in parts]),
-            np.concatenate([part.exchange for part in parts]),
-        )
+        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def cached_matched_pairs(
