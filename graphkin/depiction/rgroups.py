@@ -116,17 +116,41 @@ def _core_atoms(molecule: Chem.Mol, core: Chem.Mol, groups: Iterable[str]) -> li
 
 
 def _join(core: Chem.Mol, groups: Iterable[str]) -> Chem.Mol | None:
-    """Return the molecule of a core and its groups, or None if they do not fit together."""
-    whole = core
-    for group in dict.fromkeys(groups):  # A ring between two positions is a group of both.
-        try:
-            whole = Chem.CombineMols(whole, parse_fragment(group))
-        except ValueError:
-            return None
+    """Return the molecule of a core and its groups, or None if they do not fit together.
+
+    Two groups at one atom, as in `F[*:1].F[*:1]`, each get an attachment point of the core.
+    """
+    whole = Chem.RWMol(core)
+    ends = {atom.GetAtomMapNum(): atom.GetNeighbors()[0].GetIdx() for atom in core.GetAtoms() if _is_attachment(atom)}
+    unused = set(ends)
+    rings = set()
     try:
+        for text in groups:
+            group = parse_fragment(text)
+            attachments = [atom for atom in group.GetAtoms() if _is_attachment(atom)]
+            if len({atom.GetAtomMapNum() for atom in attachments}) > 1:
+                if text in rings:  # A ring between two positions is a group of both.
+                    continue
+                rings.add(text)
+            for atom in attachments:
+                label = atom.GetAtomMapNum()
+                if label in unused:
+                    unused.remove(label)
+                else:
+                    atom.SetAtomMapNum(_add_attachment(whole, ends[label]))
+            whole.InsertMol(group)
         return Chem.RemoveHs(Chem.molzip(whole))
-    except (ValueError, RuntimeError):
+    except (KeyError, ValueError, RuntimeError):
         return None
+
+
+def _add_attachment(molecule: Chem.RWMol, atom: int) -> int:
+    """Add an attachment point with a new label to an atom, and return the label."""
+    label = 1 + max(each.GetAtomMapNum() for each in molecule.GetAtoms())
+    added = molecule.AddAtom(Chem.Atom(0))
+    molecule.GetAtomWithIdx(added).SetAtomMapNum(label)
+    molecule.AddBond(atom, added, Chem.BondType.SINGLE)
+    return label
 
 
 def _is_attachment(atom: Chem.Atom) -> bool:

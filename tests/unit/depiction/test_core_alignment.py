@@ -64,6 +64,18 @@ def test_groups_decide_the_side_of_a_symmetrical_core() -> None:
     assert position_of(first, "F") == pytest.approx(position_of(second, "Cl"), abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("groups", "label"), [("F[*:1].F[*:1].C[*:2]", 1), ("C[*:1].F[*:2].F[*:2]", 2), ("F[*:2].C[*:1].F[*:2]", 2)]
+)
+def test_two_groups_at_one_atom_decide_the_side_of_a_symmetrical_core(groups: str, label: int) -> None:
+    core = "C1CC([*:1])CCC1[*:2]"
+    molecule, atoms = place("CC1CCC(F)(F)CC1", f"{core}.{groups}")
+    with_fluorine = {atom.GetNeighbors()[0].GetIdx() for atom in molecule.GetAtoms() if atom.GetSymbol() == "F"}
+    (position,) = [order for order, atom in enumerate(atoms) if atom in with_fluorine]
+    own = [atom for atom in read_core(core).GetAtoms() if atom.GetAtomicNum()][position]
+    assert label in [atom.GetAtomMapNum() for atom in own.GetNeighbors()]
+
+
 def test_molecule_without_the_core_is_drawn_as_without_alignment() -> None:
     molecule, atoms = place("CCO", BENZENE)
     assert (atoms, molecule.GetNumConformers()) == ([], 0)

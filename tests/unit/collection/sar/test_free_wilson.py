@@ -58,15 +58,16 @@ def assert_equal_to_statsmodels(groups: Mapping[str, list[str]], values: np.ndar
     assert fit.parameters == np.linalg.matrix_rank(design)
     assert fit.residual_sd == pytest.approx(np.sqrt(expected.mse_resid))
     assert fit.r_squared == pytest.approx(expected.rsquared)
-    assert (fit.baseline, fit.baseline_error) == pytest.approx((expected.params[0], expected.bse[0]))
     is_determined = np.isclose(np.linalg.pinv(design) @ design, np.eye(design.shape[1])).all(axis=1)
-    for number, own in enumerate((each for each in fit.contributions if not each.is_reference), 1):
+    contributions = [each for each in fit.contributions if not each.is_reference]
+    own_estimates = [(each.contribution, each.standard_error) for each in contributions]
+    for number, own in enumerate([(fit.baseline, fit.baseline_error), *own_estimates]):
         if is_determined[number]:
-            expected_values = expected.params[number], expected.bse[number]
-            assert (own.contribution, own.standard_error) == pytest.approx(expected_values)
+            assert own == pytest.approx((expected.params[number], expected.bse[number]))
         else:
-            assert own.contribution is own.standard_error is None
-        assert own.compounds == (frame[own.position] == own.group).sum()
+            assert own == (None, None)
+    for each in contributions:
+        assert each.compounds == (frame[each.position] == each.group).sum()
 
 
 @pytest.mark.parametrize("name", SERIES)

@@ -53,11 +53,24 @@ def without_labels(smiles: str) -> str:
 
 
 def assembled(row: dict[str, str]) -> str:
-    """Return the molecule that RDKit puts together from the core and the R groups of a row."""
-    parts = ".".join(dict.fromkeys(part for text in row.values() for part in text.split(".")))
-    molecule = Chem.molzip(Chem.MolFromSmiles(parts, sanitize=False))
-    Chem.SanitizeMol(molecule)
-    return Chem.MolToSmiles(Chem.RemoveHs(molecule), isomericSmiles=False)
+    """Return the molecule of the core and the R groups of a row: each group bound to the core's atom at its position.
+
+    A ring between two positions is in both columns. Two groups at one atom, as in `F[*:1].F[*:1]`, are two groups.
+    """
+    core, *groups = row.values()
+    parts = Chem.RWMol(Chem.MolFromSmiles(".".join([core, *dict.fromkeys(groups)]), sanitize=False))
+    attachments = [atom for atom in parts.GetAtoms() if atom.GetAtomMapNum()]
+    in_core = Chem.MolFromSmiles(core, sanitize=False).GetNumAtoms()
+    ends = {atom.GetAtomMapNum(): atom.GetNeighbors()[0] for atom in attachments if atom.GetIdx() < in_core}
+    for atom in attachments:
+        if atom.GetIdx() >= in_core:
+            (bond,) = atom.GetBonds()
+            begin = ends[atom.GetAtomMapNum()].GetIdx()
+            parts.AddBond(begin, bond.GetOtherAtomIdx(atom.GetIdx()), bond.GetBondType())
+    for index in sorted((atom.GetIdx() for atom in attachments), reverse=True):
+        parts.RemoveAtom(index)
+    Chem.SanitizeMol(parts)
+    return Chem.MolToSmiles(Chem.RemoveHs(parts), isomericSmiles=False)
 
 
 @pytest.mark.parametrize("core", [CORE, "[*:1]c1ncnc(-c2cccnc2N)n1", "c1ccccc1"])
