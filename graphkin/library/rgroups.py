@@ -13,7 +13,6 @@ import pyarrow as pa
 from graphkin.collection.sar.free_wilson import contributions_table
 from graphkin.collection.sar.group_matrix import matrix_table
 from graphkin.collection.sar.rgroups import RGroups, rgroups_table, series_items
-from graphkin.depiction.rgroup_files import export_rgroups, rgroup_format
 from graphkin.export.files import atomic_file
 from graphkin.library.base import CollectionBase
 from graphkin.library.free_wilson import FreeWilsonResult
@@ -76,6 +75,9 @@ class RGroupTable:
             InvalidInput: If the name has another end, XlsxWriter is not installed, a picture has no molecule with the
                 core to show, or the file cannot be written.
         """
+        # Drawings need system libraries, libXrender among them, which a machine without a screen may lack.
+        from graphkin.depiction.rgroup_files import export_rgroups, rgroup_format
+
         blocks = export_rgroups(self._rows, self.positions, self._property, rgroup_format(Path(path)))
         with atomic_file(Path(path)) as file:
             file.writelines(blocks)

@@ -1,4 +1,4 @@
-"""Imports of the offline side on machines with little more than NumPy."""
+"""Imports on machines that lack packages or system libraries."""
 
 import subprocess
 import sys
@@ -20,4 +20,9 @@ def test_client_needs_no_torch_and_no_rdkit() -> None:
 
 def test_training_from_a_store_needs_no_httpx() -> None:
     script = "import sys; sys.modules['httpx'] = None; import graphkin.library.training"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_library_needs_no_drawings() -> None:
+    script = "import sys; sys.modules['rdkit.Chem.Draw'] = None; import graphkin; graphkin.ingest(['CCO'])"
     subprocess.run([sys.executable, "-c", script], check=True)
