@@ -31,6 +31,11 @@ def read_results(job: str, results: Path = RESULTS) -> Cells:
     return {(file.stem, part): cell for file in files for part, cell in json.loads(file.read_text()).items()}
 
 
+def known_cells(setting: Setting, job: str, results: Path = RESULTS) -> Cells:
+    """Return the cells in the work folder, and the kept ones if the run is not tiny."""
+    return {**({} if setting.tiny else read_results(job, results)), **cells_of(setting, job)}
+
+
 def write_results(job: str, cells: Cells, results: Path = RESULTS) -> None:
     """Add cells. Existing cells are not replaced."""
     units: defaultdict[str, dict[str, Cell]] = defaultdict(dict)

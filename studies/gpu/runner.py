@@ -5,7 +5,7 @@ import time
 import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -13,7 +13,7 @@ from pathlib import Path
 from studies.cells import Cell, load_or_make
 from studies.gpu.jobs import JOBS, Job
 from studies.gpu.payload import commit
-from studies.gpu.results import RESULTS, cells_of, read_results
+from studies.gpu.results import RESULTS, known_cells
 from studies.gpu.returned import export, restore
 from studies.gpu.setting import Piece, Setting, card
 
@@ -40,6 +40,7 @@ class Runner:
     def run(self, pieces: Sequence[Piece]) -> bool:
         """Run as many of the pieces as the time allows. Return False if one failed."""
         os.environ.setdefault("OMP_NUM_THREADS", "1")
+        _start_fork_server()
         restore(self._job.name, self._setting, self._output, self._results)
         while not self._setting.is_over and (self._start_next(pieces) or self._running):
             self._wait_for_one()
@@ -78,8 +79,7 @@ class Runner:
         return True
 
     def _done(self) -> set[tuple[str, str]]:
-        kept_cells = {} if self._setting.tiny else read_results(self._job.name, self._results)
-        return {*kept_cells, *cells_of(self._setting, self._job.name)}
+        return {*known_cells(self._setting, self._job.name, self._results)}
 
     def _room(self, piece: Piece) -> bool:
         lanes = min(self._job.lanes, self._setting.workers)
@@ -91,7 +91,6 @@ class Runner:
 
     def _start(self, piece: Piece) -> None:
         uses_gpu = self._setting.device == "cuda" and not piece.core and not _is_preparation(piece)
-        # A process that was forked after an import counted the GPUs cannot use them.
         context = get_context("spawn") if uses_gpu else self._forks
         process = context.Process(
             target=_measure, args=(self._job.name, self._setting, piece, self._threads(piece), self._card)
@@ -121,6 +120,23 @@ class Runner:
                 continue
             del self._running[piece]
         export(self._job.name, self._setting, self._output, self._results)
+
+
+def _start_fork_server() -> None:
+    """Start the server of processes without a GPU.
+
+    A process that was forked after an import counted the GPUs fails when torch asks for one, even for a training on a
+    core. The server and its processes therefore see none.
+    """
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    try:
+        forkserver.ensure_running()
+    finally:
+        if visible is None:
+            del os.environ["CUDA_VISIBLE_DEVICES"]
+        else:
+            os.environ["CUDA_VISIBLE_DEVICES"] = visible
 
 
 def _preparation(name: str) -> Piece:

@@ -28,7 +28,7 @@ from graphkin.trainer.strategy import LEARNED_BY, Sampling, Strategy
 from studies.cells import Cell
 from studies.gpu.inputs import open_inputs, unpack_inputs, write_inputs
 from studies.gpu.payload import PAYLOAD
-from studies.gpu.results import cells_of
+from studies.gpu.results import known_cells
 from studies.gpu.setting import Parts, Piece, Setting
 from studies.gpu.tiny import shrunk
 
@@ -213,7 +213,7 @@ def _losses(setting: Setting, config: PretrainConfig, device: str, capture: bool
 
 
 def _compare_losses(setting: Setting, strategy: str, losses: list[float]) -> Cell:
-    other_losses = cells_of(setting, "step").get((strategy, "losses"))
+    other_losses = known_cells(setting, "step").get((strategy, "losses"))
     if other_losses is None:
         return {}
     difference = np.abs(np.array(losses) - other_losses["losses"]) / np.abs(losses)
