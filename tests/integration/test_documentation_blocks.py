@@ -56,7 +56,7 @@ PAGES = [
     Page("docs/how-to/agents.md"),
     Page("docs/how-to/append-and-remove.md"),
     Page("docs/how-to/backup-and-restore.md"),
-    Page("docs/how-to/cluster.md"),
+    Page("docs/how-to/cluster.md", ("pi3k_alpha",)),
     Page("docs/how-to/compare-two-sets.md"),
     Page("docs/how-to/epochs-as-files.md"),
     Page("docs/how-to/filter-and-export.md"),

@@ -83,7 +83,8 @@ def test_groups_of_the_largest_scaffold_equal_rdkit_and_assemble_to_the_molecule
     with rdBase.BlockLogs():
         molecules = [Chem.MolFromSmiles(smiles) for smiles in frame["smiles"]]
         expected, _ = rdRGroupDecomposition.RGroupDecompose([Chem.MolFromSmiles(scaffold)], molecules, asSmiles=True)
-    rows = frame[["core", *result.positions]].rename(columns={"core": "Core"}).to_dict("records")
+    columns = {"core": "Core", **{position: position for position in result.positions}}
+    rows = [{columns[name]: row[name] for name in columns if row[name] is not None} for row in result.table.to_pylist()]
     assert rows == expected
     assert [assembled(row) for row in rows] == [Chem.MolToSmiles(each, isomericSmiles=False) for each in molecules]
 
