@@ -4,10 +4,9 @@
         [--graphs facebook github twitch_de twitch_fr] [--target usa-airports] [--encoder gin]
 
 Pre-training: the encoder of --encoder and momentum contrast, at its published settings except the steps. Its items
-are the nodes of four graphs in one collection, made by `graphkin ingest nodes` with its default recipe and served over
-HTTP. The arms are GCC, whose positive is another subgraph of the same node, and HGC with first-order and with
-high-order positives. All take equally many steps from equal initial weights, and encode 64 subgraphs per step. The
-report shows the times.
+are the nodes of four graphs in one collection, ingested with the default recipe. The arms are GCC, whose positive is
+another subgraph of the same node, and HGC with first-order and with high-order positives. All take equally many steps
+from equal initial weights, and encode 64 subgraphs per step. The report shows the times.
 
 The fourth encoder has the initial weights. For the frozen probe, its batch normalization is calibrated on 512 of the
 subgraphs that the others were pre-trained on. Two baselines have no encoder: the most frequent class of the training
@@ -24,52 +23,43 @@ stopped. The report is printed and saved in --work, in a file named after the ta
 """
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-
-from graphkin.api.serve import Server
-from graphkin.api.settings import Settings
-from graphkin.cli import run as graphkin
-from graphkin.library.subgraphs import subgraphs_of_recipe
+from graphkin.ingest.options import IngestOptions
+from graphkin.ingest.pipeline import ingest
+from graphkin.library.training import open_stored
 from graphkin.similarity.nodes.recipe import resolve_nodes
-from graphkin.trainer.downstream.embed import embed
-from graphkin.trainer.downstream.finetune import NODES, InitialEncoder, finetune
-from graphkin.trainer.downstream.frozen import class_scores
-from graphkin.trainer.downstream.nodes import NodeDataset, read_nodes, select_classes, walked
+from graphkin.store import open_generation, open_store
+from graphkin.trainer.downstream.finetune import NODES, InitialEncoder
+from graphkin.trainer.downstream.nodes import NodeDataset
 from graphkin.trainer.downstream.split import FOLDS
 from graphkin.trainer.feed.arrow import ArrowSource
-from graphkin.trainer.feed.kinds import features
-from graphkin.trainer.feed.online import default_cache, open_online
+from graphkin.trainer.feed.online import default_cache
 from graphkin.trainer.model.encoder import Encoder
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
-from graphkin.trainer.pretraining.objective import make_encoder
 from graphkin.trainer.pretraining.pretrained import load_encoder
 from graphkin.trainer.strategy import ENCODERS as BASE_ENCODERS
-from graphkin.trainer.strategy import NODE_ENCODERS, Strategy, Walks
+from graphkin.trainer.strategy import NODE_ENCODERS, Strategy
 from studies.cells import Cell, Stopwatch, load_or_make
-from studies.downstream.calibration import calibrate
-from studies.downstream.node_report import ENCODERS, PRETRAINED, NodeResults, report
+from studies.downstream.node_report import ENCODERS, NULLS, PRETRAINED, NodeResults, report
+from studies.downstream.node_scores import (
+    DATA,
+    GRAPHS,
+    TARGETS,
+    dataset,
+    describe,
+    initial_encoder,
+    score_baseline,
+    score_finetuned,
+    score_frozen,
+)
 from studies.downstream.pretraining import run_pretraining
 
-GRAPHS = ("facebook", "github", "twitch_de", "twitch_fr")
-
-_DATA = Path(__file__).parents[3] / "shared" / "data" / "nodes"
-TARGETS = {
-    "usa-airports": ("usa-airports.edgelist", "labels-usa-airports.txt"),
-    "github": ("github_edges.csv.gz", "github_labels.csv.gz"),
-    "twitch_de": ("twitch_de_edges.csv.gz", "twitch_de_labels.csv.gz"),
-}
-"""Files of edges and labels of the graphs whose nodes are classified."""
 _COLLECTION = "nodes"
-_CALIBRATION = 512  # subgraphs
 _CHECKPOINT = 500  # steps
 
 
@@ -121,133 +111,74 @@ class Options:
         return self._collected / f"{self.encoder}-{self.steps}-steps"
 
 
-@cache
-def dataset(target: str, is_walked: bool) -> NodeDataset:
-    """Return the labeled nodes with their subgraphs, by the walks of GCC or by the recipe of the collection."""
-    edges, labels = (_DATA / name for name in TARGETS[target])
-    rule = walked(Walks()) if is_walked else subgraphs_of_recipe(resolve_nodes())
-    return select_classes(read_nodes(edges, labels), rule)
-
-
 def dataset_of(options: Options, arm: str) -> NodeDataset:
     return dataset(options.target, arm == "gcc")
 
 
-@contextmanager
-def serve(options: Options) -> Iterator[str]:
-    """Serve the store, and yield the URL."""
-    settings = Settings(store=options.store, port=0, cache_dir=options.work / "server-cache")
-    with Server(settings).running() as url:
-        yield url
-
-
 def ingest_collection(options: Options) -> Cell:
     """Ingest the collection. The ingest runs in several processes, so only wall time is measured."""
-    files = [_DATA / f"{name}_edges.csv.gz" for name in options.graphs]
+    files = [str(DATA / f"{name}_edges.csv.gz") for name in options.graphs]
     stopwatch = Stopwatch()
-    place = ("--store", options.store, "--collection", _COLLECTION)
-    code = graphkin([str(each) for each in ("ingest", "nodes", *files, *place)])
-    if code:
-        raise SystemExit(code)
+    with open_store(options.store, create=True) as store:
+        ingest(store, _COLLECTION, files, resolve_nodes(), IngestOptions())
     seconds = stopwatch.read()["seconds"]
-    with serve(options) as url, source_of(options, PretrainConfig.from_strategy("hgc-fo", kind="node"), url) as source:
+    with open_source(options, PretrainConfig.from_strategy("hgc-fo", kind="node")) as source:
         edges, links = len(source.edges()), len(source.links())
         return {"nodes": source.generation.size, "edges": edges, "links": links, "seconds": seconds}
 
 
-def source_of(options: Options, config: PretrainConfig, url: str) -> ArrowSource:
-    return open_online(url, _COLLECTION, config.draws, features, default_cache(options.work / "cache"))
+@contextmanager
+def open_source(options: Options, config: PretrainConfig) -> Iterator[ArrowSource]:
+    """Open the training data of a run."""
+    with open_generation(options.store, _COLLECTION, None) as generation:
+        yield open_stored(generation, config.draws, cache=default_cache(options.work / "cache"))
 
 
-def train_encoder(options: Options, strategy: Strategy, seed: int, url: Callable[[], str]) -> Cell:
+def train_encoder(options: Options, strategy: Strategy, seed: int) -> Cell:
     config = PretrainConfig.from_strategy(
         strategy, kind="node", model=options.model, seed=seed, max_steps=options.steps
     )
-    return run_pretraining(config, source_of(options, config, url()), options.run(strategy, seed), _CHECKPOINT)
+    with open_source(options, config) as source:
+        return run_pretraining(config, source, options.run(strategy, seed), _CHECKPOINT)
 
 
-def encoder(options: Options, arm: str, seed: int, url: Callable[[], str]) -> Encoder:
+def encoder(options: Options, arm: str, seed: int) -> Encoder:
     """Return a pre-trained encoder, or the calibrated initial weights of this seed for the arm "random"."""
     if arm != "random":
         return load_encoder(options.run(arm, seed)).encoder
-    torch.manual_seed(seed)
-    result = make_encoder(options.model)
-    with source_of(options, PretrainConfig.from_strategy("hgc-fo", kind="node"), url()) as source:
-        corpus = source.corpus()
-    sample = np.random.default_rng(0).choice(corpus.size, min(_CALIBRATION, corpus.size), replace=False)
-    calibrate(result, corpus, np.sort(sample))
-    return result
-
-
-def score_frozen(options: Options, arm: str, seed: int, url: Callable[[], str]) -> Cell:
-    """Return the scores on all folds."""
-    data, stopwatch = dataset_of(options, arm), Stopwatch()
-    match arm:
-        case "majority":
-            scores = [
-                _share(data, np.bincount(data.labels[split.train]).argmax(), split.test) for split in data.splits()
-            ]
-        case "degree":
-            scores = _regression(data, np.stack([data.degree, np.log(data.degree)], axis=1))
-        case _:
-            scores = _regression(data, embed(encoder(options, arm, seed, url), data.corpus))
-    return {"scores": scores, **stopwatch.read()}
-
-
-def _share(data: NodeDataset, guess: np.intp, rows: NDArray[np.int64]) -> float:
-    """Return the share of nodes that have this class."""
-    return float((data.labels[rows] == guess).mean())
-
-
-def _regression(data: NodeDataset, vectors: NDArray[np.floating[Any]]) -> list[float]:
-    splits = data.splits()
-    inputs = [(class_scores(vectors, data.labels, split.train, split.test, 0), split.test) for split in splits]
-    return [data.scores(*each)[0] for each in inputs]
+    with open_source(options, PretrainConfig.from_strategy("hgc-fo", kind="node")) as source:
+        return initial_encoder(options.model, seed, source.corpus())
 
 
 def run_finetuning(options: Options, arm: str, seed: int, fold: int) -> Cell:
-    data, stopwatch = dataset_of(options, arm), Stopwatch()
     start = InitialEncoder(options.model) if arm == "random" else InitialEncoder.from_checkpoint(options.run(arm, seed))
-    settings = replace(NODES, epochs=options.epochs, pooling=start.pooling)
-    run = finetune(start, data, data.splits()[fold], settings, seed)
-    return {"accuracy": run.main.score, "run": run.as_json(), **stopwatch.read()}
-
-
-def describe(options: Options) -> Cell:
-    edges, labels = (_DATA / name for name in TARGETS[options.target])
-    nodes = read_nodes(edges, labels)
-    return {
-        "name": options.target,
-        "encoder": options.encoder,
-        "nodes": len(nodes.nodes),
-        "classes": len({*nodes.labels}),
-        "edges": len(nodes.network.indices) // 2,
-    }
+    return score_finetuned(start, dataset_of(options, arm), fold, options.epochs, seed)
 
 
 def measure(options: Options, seeds: Sequence[int]) -> NodeResults:
     """Measure everything, one seed after the other. Finished parts are only read."""
-    results = NodeResults(options.steps, options.epochs, [*seeds], data=describe(options))
+    data = {**describe(options.target), "encoder": options.encoder}
+    results = NodeResults(options.steps, options.epochs, [*seeds], data=data)
     options.work.mkdir(parents=True, exist_ok=True)
     results.ingest.update(load_or_make(options.ingest(), partial(ingest_collection, options)))
-    with ExitStack() as stack:
-        url = cache(lambda: stack.enter_context(serve(options)))
-        for arm in ("majority", "degree"):
-            path = options.target_cell("frozen", arm)
-            results.frozen[arm, 0] = load_or_make(path, partial(score_frozen, options, arm, 0, url))
-        for seed in seeds:
-            for strategy in PRETRAINED:
-                path = options.cell("pretraining", strategy, seed)
-                make = partial(train_encoder, options, strategy, seed, url)
-                results.pretraining[strategy, seed] = load_or_make(path, make)
+    for name in NULLS:
+        path = options.target_cell("frozen", name)
+        results.frozen[name, 0] = load_or_make(path, lambda name=name: score_baseline(name, dataset_of(options, name)))  # type: ignore[misc]
+    for seed in seeds:
+        for strategy in PRETRAINED:
+            path = options.cell("pretraining", strategy, seed)
+            results.pretraining[strategy, seed] = load_or_make(path, partial(train_encoder, options, strategy, seed))
+        for arm in ENCODERS:
+
+            def score(arm: str = arm, seed: int = seed) -> Cell:
+                return score_frozen(encoder(options, arm, seed), dataset_of(options, arm))
+
+            results.frozen[arm, seed] = load_or_make(options.target_cell("frozen", arm, seed), score)
+        for fold in range(FOLDS if options.epochs else 0):
             for arm in ENCODERS:
-                path = options.target_cell("frozen", arm, seed)
-                results.frozen[arm, seed] = load_or_make(path, partial(score_frozen, options, arm, seed, url))
-            for fold in range(FOLDS if options.epochs else 0):
-                for arm in ENCODERS:
-                    path = options.target_cell(f"finetune-{options.epochs}", arm, seed, fold)
-                    make = partial(run_finetuning, options, arm, seed, fold)
-                    results.finetuning[arm, seed, fold] = load_or_make(path, make)
+                path = options.target_cell(f"finetune-{options.epochs}", arm, seed, fold)
+                make = partial(run_finetuning, options, arm, seed, fold)
+                results.finetuning[arm, seed, fold] = load_or_make(path, make)
     return results
 
 
@@ -263,7 +194,7 @@ def main() -> None:
     parser.add_argument("--encoder", choices=(*BASE_ENCODERS, *NODE_ENCODERS), default="gin", help="to pre-train")
     parser.add_argument("--work", type=Path, default=Path("node-results"))
     arguments = parser.parse_args()
-    if not _DATA.is_dir():
+    if not DATA.is_dir():
         parser.error("../shared/data/nodes is missing: there is nothing to learn from")
     options = Options(
         arguments.work,

@@ -24,11 +24,18 @@ def list_jobs() -> None:
 
 
 @gpu.command()
-def pack() -> None:
-    """Fill studies/gpu/payload with wheels and data. Needs ../shared/data and a package registry."""
+@click.argument("job", nargs=-1)
+def pack(job: tuple[str, ...]) -> None:
+    """Fill studies/gpu/payload with wheels, and the data of each JOB, by default of all.
+
+    Needs ../shared/data and a package registry.
+    """
+    from studies.gpu.jobs import JOBS
     from studies.gpu.payload import LIMIT, PAYLOAD, pack, travelling
 
-    size = pack()
+    for name in job:
+        _require_job(name)
+    size = pack([JOBS[name] for name in job or JOBS])
     click.echo(f"{PAYLOAD}: {size / 1e6:.1f} MB of {LIMIT / 1e6:.0f} MB")
     click.echo(f"with the repository {(size + travelling()) / 2**20:.1f} MiB, of which 64 can travel")
 
@@ -62,11 +69,10 @@ def run(
     from studies.gpu.payload import unpack
     from studies.gpu.setting import Setting, device, select, workers
 
-    if job not in JOBS:
-        raise click.BadParameter(f"{job!r} is no job: give {', '.join(JOBS)}", param_hint="JOB")
+    _require_job(job)
     deadline = begin + max(minutes * 60 - _RESERVE, minutes * 30)
     setting = Setting(work.absolute() / ("tiny" if tiny else "full"), device(tiny), workers(), deadline, tiny)
-    unpack(setting)
+    unpack(setting, JOBS[job])
     from studies.gpu.runner import Runner
 
     pieces = select(JOBS[job].program().pieces(setting), units, parts)
@@ -91,6 +97,13 @@ def collect(folder: Path) -> None:
     for remaining_job in JOBS.values():
         progress = readme.state(remaining_job)
         click.echo(f"{remaining_job.name}: {progress.missing} of {progress.of} are left")
+
+
+def _require_job(name: str) -> None:
+    from studies.gpu.jobs import JOBS
+
+    if name not in JOBS:
+        raise click.BadParameter(f"{name!r} is no job: give {', '.join(JOBS)}", param_hint="JOB")
 
 
 if __name__ == "__main__":

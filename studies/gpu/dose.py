@@ -34,7 +34,7 @@ def pieces(setting: Setting) -> Sequence[Piece]:
 
 
 def prepare(setting: Setting, name: str) -> None:
-    ingest_collection(setting, molecules_file(setting, "two-million.smi"), name, _RECIPES[name])
+    ingest_collection(setting, [molecules_file(setting, "two-million.smi")], name, _RECIPES[name])
 
 
 def measure(setting: Setting, piece: Piece) -> Parts:

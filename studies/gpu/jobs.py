@@ -30,12 +30,14 @@ class Job:
         name: name on the command line.
         gives: its result, in one sentence.
         minutes: expected time of the whole job on a card, an estimate until a card has run it.
+        data: files of the payload that it reads.
         lanes: number of pieces that share a card.
     """
 
     name: str
     gives: str
     minutes: int
+    data: tuple[str, ...]
     lanes: int = 1
 
     @property
@@ -46,19 +48,50 @@ class Job:
         return cast(Program, import_module(self.module))
 
 
+_ZINC, _MOSES, _TABLES, _NODES, _INPUTS = (
+    "zinc.smi.xz",
+    "moses.smi.xz",
+    "tables.tar.xz",
+    "nodes.tar.xz",
+    "inputs.tar.xz",
+)
+
 JOBS: Mapping[str, Job] = {
     job.name: job
     for job in (
-        Job("plan1", "The missing cells of the first evidence plan, and one finished cell again as a bridge.", 20, 4),
-        Job("step", "Milliseconds, kernels and host gaps of a training step of every strategy, captured and not.", 4),
+        Job(
+            "plan1",
+            "The missing cells of the first evidence plan, and one finished cell again as a bridge.",
+            20,
+            (_ZINC, _TABLES),
+            lanes=4,
+        ),
+        Job(
+            "nodes",
+            "Node tables of two encoders: frozen on three graphs, fine-tuned on two.",
+            40,
+            (_NODES,),
+            lanes=6,
+        ),
+        Job(
+            "step",
+            "Milliseconds, kernels and host gaps of a training step of every strategy, captured and not.",
+            4,
+            (_INPUTS,),
+        ),
         Job(
             "join",
             "Picoseconds a pair of `--device cuda` at four thresholds, ingests by stage, and equality with the CPU's.",
             4,
+            (_ZINC, _MOSES),
         ),
-        Job("ten-million", "Seconds, pairs and peak memory of joining ten million molecules at .6 and .5.", 12),
+        Job("ten-million", "Seconds, pairs and peak memory of joining ten million molecules at .6 and .5.", 12, ()),
         Job(
-            "dose", "Encoders trained for 39,065 steps of batch 256 on two million molecules, by five sources.", 100, 2
+            "dose",
+            "Encoders trained for 39,065 steps of batch 256 on two million molecules, by five sources.",
+            100,
+            (_ZINC, _MOSES),
+            lanes=2,
         ),
     )
 }

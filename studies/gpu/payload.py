@@ -3,9 +3,13 @@
 payload/
   manifest.json     the commit, the wheels and their versions
   wheels.tar.xz     the wheels of CPython 3.12, unpacked
+
+and what the packed jobs need (`Job.data`):
+
   zinc.smi.xz       ZINC250k, in its own order
   moses.smi.xz      the training and test molecules of MOSES, sorted
   tables.tar.xz     the tables of MoleculeNet and MoleculeACE
+  nodes.tar.xz      big graphs
   inputs.tar.xz     what the job `step` trains on, from `inputs.py`
 """
 
@@ -18,12 +22,14 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
+from studies.gpu.jobs import Job
 from studies.gpu.setting import Setting, workers
 
 PAYLOAD = Path(__file__).with_name("payload")
@@ -65,16 +71,19 @@ WHEELS = (
 _PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
 _ROOT = Path(__file__).parents[2]
 _SHARED = _ROOT.parent / "shared" / "data"
+_FOLDERS = {"tables.tar.xz": ("moleculenet", "moleculeace"), "nodes.tar.xz": ("nodes",)}
 _FILTERS = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 2**26}]
 
 
-def pack(folder: Path = PAYLOAD, shared: Path = _SHARED) -> int:
-    """Write the payload, and return its size in bytes.
+def pack(jobs: Iterable[Job], folder: Path = PAYLOAD, shared: Path = _SHARED) -> int:
+    """Write what the jobs need, and return its size in bytes.
 
     Raises:
         SystemExit: the data are missing, or the payload is too large.
     """
-    missing = [name for name in ("molecules", "moleculenet", "moleculeace") if not (shared / name).is_dir()]
+    names = {name for job in jobs for name in job.data}
+    folders = {each for name in names for each in _FOLDERS.get(name, ("molecules",))}
+    missing = sorted(name for name in folders if not (shared / name).is_dir())
     if missing:
         raise SystemExit(
             f"{shared} has no folder {', '.join(missing)}: the payload needs the data folder ../shared/data"
@@ -82,15 +91,25 @@ def pack(folder: Path = PAYLOAD, shared: Path = _SHARED) -> int:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     _pack_wheels(folder / "wheels.tar.xz")
-    _compress(folder / "zinc.smi.xz", zinc(shared))
-    _compress(folder / "moses.smi.xz", sorted([*moses(shared, "train"), *moses(shared, "test")]))
-    with tarfile.open(folder / "tables.tar.xz", "w:xz") as tar:
-        for name in ("moleculenet", "moleculeace"):
-            tar.add(shared / name, name)
-    _pack_inputs(folder / "inputs.tar.xz", zinc(shared))
+    for name in sorted(names):
+        _pack_data(folder / name, shared)
     manifest = {"commit": commit(), "wheels": {name: version(name) for name in WHEELS}}
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
     return _require_fitting(folder)
+
+
+def _pack_data(target: Path, shared: Path) -> None:
+    match target.name:
+        case "zinc.smi.xz":
+            _compress(target, zinc(shared))
+        case "moses.smi.xz":
+            _compress(target, sorted([*moses(shared, "train"), *moses(shared, "test")]))
+        case "inputs.tar.xz":
+            _pack_inputs(target, zinc(shared))
+        case name:
+            with tarfile.open(target, "w:xz") as tar:
+                for folder in _FOLDERS[name]:
+                    tar.add(shared / folder, folder)
 
 
 def _require_fitting(folder: Path) -> int:
@@ -122,14 +141,19 @@ def moses(shared: Path, part: str) -> list[str]:
         return [line.split(",")[0].strip() for line in file]
 
 
-def unpack(setting: Setting, folder: Path = PAYLOAD) -> None:
-    """Make the payload's data readable, and its wheels importable unless RDKit is installed.
+def unpack(setting: Setting, job: Job, folder: Path = PAYLOAD) -> None:
+    """Make a job's data readable, and the wheels importable unless RDKit is installed.
 
     A tiny run generates its data. Both apply to this process and to its child processes.
+
+    Raises:
+        SystemExit: the payload is missing, or was packed for other jobs.
     """
     site = setting.work.parent / "site"
-    if not setting.tiny or find_spec("rdkit") is None:
-        _require(folder)
+    if not setting.tiny:
+        _require(folder, job, job.data)
+    elif find_spec("rdkit") is None:
+        _require(folder, job, ())
     if find_spec("rdkit") is None:
         _extract(folder / "wheels.tar.xz", site)
     _describe_graphkin(site)
@@ -137,23 +161,43 @@ def unpack(setting: Setting, folder: Path = PAYLOAD) -> None:
     inherited = filter(None, [os.environ.get("PYTHONPATH")])
     os.environ["PYTHONPATH"] = os.pathsep.join([str(site), str(_ROOT), *inherited])
     os.environ["GRAPHKIN_SHARED"] = str(setting.data)
-    if (setting.data / "complete").exists():
-        return
-    if setting.tiny:
+    if not setting.tiny:
+        for name in job.data:
+            _unpack_data(folder / name, setting.data)
+        _join_molecules(setting.data)
+    elif not setting.data.exists():
         from studies.gpu.tiny import write_data  # it imports RDKit
 
         write_data(setting)
+
+
+def _unpack_data(file: Path, data: Path) -> None:
+    """Unpack one file of the payload, unless this was done before."""
+    done = data / f"{file.name}.unpacked"
+    if done.exists():
         return
-    setting.data.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(folder / "tables.tar.xz") as tar:
-        tar.extractall(setting.data, filter="data")
-    (setting.data / "molecules").mkdir(exist_ok=True)
-    zinc_lines, moses_lines = _lines(folder / "zinc.smi.xz"), _lines(folder / "moses.smi.xz")
-    with gzip.open(setting.data / "molecules" / "zinc250k.smiles.gz", "wb", 1) as file:
-        file.write(zinc_lines)
-    (setting.data / "zinc.smi").write_bytes(zinc_lines)
-    (setting.data / "two-million.smi").write_bytes(moses_lines + zinc_lines)
-    (setting.data / "complete").touch()
+    (data / "molecules").mkdir(parents=True, exist_ok=True)
+    match file.name:
+        case "zinc.smi.xz":
+            lines = _lines(file)
+            (data / "zinc.smi").write_bytes(lines)
+            with gzip.open(data / "molecules" / "zinc250k.smiles.gz", "wb", 1) as compressed:
+                compressed.write(lines)
+        case "moses.smi.xz":
+            (data / "moses.smi").write_bytes(_lines(file))
+        case "inputs.tar.xz":
+            pass  # the job `step` unpacks it
+        case _:
+            with tarfile.open(file) as tar:
+                tar.extractall(data, filter="data")
+    done.touch()
+
+
+def _join_molecules(data: Path) -> None:
+    """Write MOSES followed by ZINC250k, two million molecules, where both are there."""
+    parts, whole = [data / "moses.smi", data / "zinc.smi"], data / "two-million.smi"
+    if all(part.exists() for part in parts) and not whole.exists():
+        whole.write_bytes(b"".join(part.read_bytes() for part in parts))
 
 
 def commit() -> str:
@@ -165,9 +209,13 @@ def commit() -> str:
     return str(json.loads(manifest.read_text())["commit"]) if manifest.exists() else "unknown"
 
 
-def _require(folder: Path) -> None:
-    if not (folder / "manifest.json").exists():
-        raise SystemExit(f"there is no payload in {folder}: run `python -m studies.gpu pack` where ../shared/data lies")
+def _require(folder: Path, job: Job, names: Iterable[str]) -> None:
+    missing = [name for name in ("manifest.json", *names) if not (folder / name).exists()]
+    if missing:
+        raise SystemExit(
+            f"{folder} has no {', '.join(missing)}: "
+            f"run `python -m studies.gpu pack {job.name}` where ../shared/data lies"
+        )
 
 
 def _pack_wheels(target: Path) -> None:

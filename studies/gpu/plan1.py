@@ -90,7 +90,7 @@ def pieces(setting: Setting) -> Sequence[Piece]:
 
 
 def prepare(setting: Setting, name: str) -> None:
-    ingest_collection(setting, molecules_file(setting, "zinc.smi"), name, recipe_of(name))
+    ingest_collection(setting, [molecules_file(setting, "zinc.smi")], name, recipe_of(name))
 
 
 def _collections(setting: Setting, arm: str, seed: int) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Training sources over the run's store, with cached results that all processes share."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from weakref import finalize
@@ -7,7 +8,7 @@ from weakref import finalize
 from graphkin.ingest.options import IngestOptions
 from graphkin.ingest.pipeline import ingest
 from graphkin.library.training import open_stored
-from graphkin.similarity.molecules.recipe import MoleculeRecipe
+from graphkin.similarity.recipe import Recipe
 from graphkin.store import open_generation, open_store
 from graphkin.trainer.feed.arrow import ArrowSource
 from graphkin.trainer.feed.cache import Cache
@@ -17,11 +18,11 @@ from studies.gpu.setting import Setting
 _CACHE_BYTES = 100 * 2**30
 
 
-def ingest_collection(setting: Setting, file: Path, name: str, recipe: MoleculeRecipe) -> None:
-    """Ingest the file, unless the store has the collection, and compute the features of its molecules."""
+def ingest_collection(setting: Setting, files: Sequence[Path], name: str, recipe: Recipe) -> None:
+    """Ingest files, unless the store has the collection, and compute the features of its items."""
     with open_store(_store(setting), create=True) as store:
         if name not in {each.name for each in store.collections()}:
-            ingest(store, name, [str(file)], recipe, IngestOptions(workers=setting.workers))
+            ingest(store, name, [*map(str, files)], recipe, IngestOptions(workers=setting.workers))
     with open_source(setting, name, Sampling(None)) as source:
         source.corpus()
 

@@ -11,6 +11,7 @@ from studies.gpu.setting import MOLECULES, Setting
 TINY_MODEL = Model(layers=2, width=16)
 _BATCH = 16
 _LABELLED = 200
+_NODES = 120
 
 
 def shrunk(config: PretrainConfig, steps: int) -> PretrainConfig:
@@ -21,7 +22,8 @@ def shrunk(config: PretrainConfig, steps: int) -> PretrainConfig:
 
 
 def write_data(setting: Setting) -> None:
-    """Write generated molecules in place of ZINC250k, and of BBBP, where every second one is positive."""
+    """Write generated molecules in place of ZINC250k, and of BBBP, where every second one is positive, and graphs."""
+    _write_graphs(setting)
     zinc = setting.data / "molecules" / "zinc250k.smiles.gz"
     path = setting.data / "moleculenet" / "BBBP.csv"
     for folder in (zinc.parent, path.parent):
@@ -33,3 +35,15 @@ def write_data(setting: Setting) -> None:
         writer.writerow(["num", "name", "p_np", "smiles"])
         for number, smiles in enumerate(generate(_LABELLED)):
             writer.writerow([number, f"molecule {number}", number % 2, smiles])
+
+
+def _write_graphs(setting: Setting) -> None:
+    """Write trees in place of Facebook and US-Airport. Nodes with an odd number have the class 1."""
+    folder = setting.data / "nodes"
+    folder.mkdir(parents=True, exist_ok=True)
+    edges = [(node, node // 3) for node in range(1, _NODES)]
+    with gzip.open(folder / "facebook_edges.csv.gz", "wt") as file:
+        file.writelines(["source,target\n", *(f"{a},{b}\n" for a, b in edges)])
+    (folder / "usa-airports.edgelist").write_text("".join(f"{a} {b}\n" for a, b in edges))
+    labels = ["node label\n", *(f"{node} {node % 2}\n" for node in range(_NODES))]
+    (folder / "labels-usa-airports.txt").write_text("".join(labels))

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from graphkin.trainer.pretraining.checkpoint import Checkpoint, Run
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
-from studies.gpu import payload, readme
+from studies.gpu import nodes, payload, readme
 from studies.gpu.__main__ import gpu
 from studies.gpu.collect import collect
 from studies.gpu.jobs import JOBS
@@ -68,7 +68,7 @@ def test_list_shows_card_and_date_of_a_job(tmp_path: Path) -> None:
 def test_unknown_job_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(gpu, ["run", "steps", "--output", str(tmp_path)])
     assert result.exit_code == 2
-    assert "'steps' is no job: give plan1, step, join, ten-million, dose" in result.output
+    assert "'steps' is no job: give plan1, nodes, step, join, ten-million, dose" in result.output
 
 
 def test_pieces_are_selected_by_unit_and_part() -> None:
@@ -208,15 +208,16 @@ def test_collect_refuses_folders_without_measurements(tmp_path: Path, command: s
 
 def test_pack_names_missing_files(tmp_path: Path) -> None:
     (tmp_path / "molecules").mkdir()
-    with pytest.raises(SystemExit, match="no folder moleculenet, moleculeace"):
-        payload.pack(tmp_path / "payload", tmp_path)
+    with pytest.raises(SystemExit, match="no folder moleculeace, moleculenet:"):
+        payload.pack([JOBS["plan1"]], tmp_path / "payload", tmp_path)
 
 
 def test_payload_is_packed_and_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = tmp_path / "shared"
-    for name in ("molecules", "moleculenet", "moleculeace"):
+    for name in ("molecules", "moleculenet", "moleculeace", "nodes"):
         (shared / name).mkdir(parents=True)
     (shared / "moleculenet" / "BBBP.csv").write_text("smiles\nCC\n")
+    (shared / "nodes" / "usa-airports.edgelist").write_text("0 1\n")
     with gzip.open(shared / "molecules" / "zinc250k.smiles.gz", "wt") as file:
         file.write("CCO\nCCN\n")
     for part, smiles in (("train", "CCC\nCC"), ("test", "C")):
@@ -224,15 +225,17 @@ def test_payload_is_packed_and_unpacked(tmp_path: Path, monkeypatch: pytest.Monk
             file.write(f"SMILES\n{smiles}\n")
     monkeypatch.setattr(payload, "_pack_wheels", lambda path: path.touch())
     monkeypatch.setattr(payload, "_pack_inputs", lambda path, _: path.touch())
-    assert 0 < payload.pack(tmp_path / "payload", shared) < 10_000
+    assert 0 < payload.pack(JOBS.values(), tmp_path / "payload", shared) < 10_000
     for name in ("PYTHONPATH", "GRAPHKIN_SHARED"):
         monkeypatch.setenv(name, "")
     monkeypatch.syspath_prepend(str(tmp_path))
     setting = Setting(tmp_path / "work" / "full", "cpu", 1, 0)
-    payload.unpack(setting, tmp_path / "payload")
+    for job in JOBS.values():
+        payload.unpack(setting, job, tmp_path / "payload")
     assert (setting.data / "two-million.smi").read_text().split() == ["C", "CC", "CCC", "CCO", "CCN"]
     assert (setting.data / "zinc.smi").read_text().split() == ["CCO", "CCN"]
     assert (setting.data / "moleculenet" / "BBBP.csv").read_text() == "smiles\nCC\n"
+    assert (setting.data / "nodes" / "usa-airports.edgelist").read_text() == "0 1\n"
     with gzip.open(setting.data / "molecules" / "zinc250k.smiles.gz", "rt") as file:
         assert file.read().split() == ["CCO", "CCN"]
 
@@ -244,6 +247,27 @@ def test_payload_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.
         payload._require_fitting(tmp_path)
 
 
-def test_full_run_needs_a_payload(setting: Setting, tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"run `python -m studies\.gpu pack`"):
-        payload.unpack(setting, tmp_path / "payload")
+@pytest.mark.parametrize("files", [[], ["manifest.json", "zinc.smi.xz"]])
+def test_full_run_needs_the_payload_of_its_job(setting: Setting, tmp_path: Path, files: list[str]) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+    with pytest.raises(SystemExit, match=r"run `python -m studies\.gpu pack plan1`"):
+        payload.unpack(setting, JOBS["plan1"], tmp_path)
+
+
+def test_node_reports_show_complete_tables_only() -> None:
+    setting = Setting(Path(), "cuda", 1, 0)
+    times = {"seconds": 60.0, "processor_seconds": 60.0}
+    sizes = {"name": "usa-airports", "nodes": 1190, "classes": 4, "edges": 13599, "links": 1}
+    cells = {
+        (piece.unit, part): {**times, **sizes, "pretraining": times, "scores": [0.5] * 9 + [0.6], "accuracy": 0.7}
+        for piece in nodes.pieces(setting)
+        for part in piece.parts
+        if "github" not in piece.unit and (piece.unit, part) != ("usa-airports-gin-gcc-0", "fold-3")
+    }
+    titles = [text.splitlines()[0] for text in nodes.reports(cells)]
+    assert titles == [f"## usa-airports, {model}" for model in ("gin", "gin-gcc", "gin", "gin-gcc")]
+    without_fold, complete, *_ = nodes.reports(cells)
+    assert "| frozen | HGC(HO) | 0.5100" in without_fold
+    assert "fine-tuned" not in without_fold
+    assert "| fine-tuned | HGC(HO) | 0.7000" in complete
