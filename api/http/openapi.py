@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 from graphkin.api.http.reference import DESCRIPTIONS, EXAMPLES, SUMMARIES
 from graphkin.api.http.route import Route
 from graphkin.protocol.problems import MEDIA_TYPE
+from graphkin.protocol.ranked_clusters import RankedClustersBody
 from graphkin.protocol.replies import Hit, Problem
 from graphkin.protocol.requests import BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.rgroups import RGroupsBody
@@ -25,6 +26,7 @@ _REFERENCED_MODELS = (
     PickBody,
     QueryBody,
     RGroupsBody,
+    RankedClustersBody,
     ScaffoldTreeBody,
     SearchBatchBody,
     SearchBody,

@@ -13,6 +13,7 @@ from cachetools import LRUCache
 from graphkin.collection.batches import BatchResult, Queries, StructureText, Unreadable, structure_texts
 from graphkin.collection.clusters.cached import resolve_threshold
 from graphkin.collection.clusters.partition import Clustering
+from graphkin.collection.clusters.ranking import RankedClusters, rank_clusters
 from graphkin.collection.ports import Ports, local_ports
 from graphkin.collection.properties import numeric_property
 from graphkin.collection.sar.descriptors import DescriptorTable, descriptor_values
@@ -40,6 +41,7 @@ from graphkin.protocol.descriptors import DESCRIPTORS
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.measure import Measure
+from graphkin.protocol.ranked_clusters import RankedClustersBody
 from graphkin.protocol.requests import (
     ClusteringFields,
     ItemsQuery,
@@ -275,6 +277,13 @@ class ItemQueries:
         threshold, largest = resolve_threshold(self.generation, request.method, request.threshold)
         clusters = self._ports.builder.clusters(request.method, threshold)
         return Clustering(request.method, threshold, largest, clusters)
+
+    def ranked_clusters(self, request: RankedClustersBody) -> RankedClusters:
+        """Return the clusters that contain items of a query, in an order. The clusters are cached on disk."""
+        values = None if request.property is None else self.property_values(request.property)
+        clustering = self.clusters(request)
+        ids = self.query(request).ids
+        return rank_clusters(clustering, ids, values, request.by, request.descending, request.min_size)
 
     def _source(self, request: QueryFields) -> ItemSource | None:
         """Return the source of a query, or None for all items."""

@@ -22,6 +22,9 @@ Mark = Literal["shared", "differences", "nothing"]
 By = Literal["sali", "difference"]
 Picking = Literal["maxmin", "sphere"]
 ClusterMethod = Literal["butina", "scaffold", "single"]
+ClusterOrder = Literal["size", "mean", "sd"]
+"""Order of clusters: by their size, or by the mean or the standard deviation of a property."""
+
 TransformationOrder = Literal["count", "mean"]
 """Order of transformations: most pairs first, or largest mean difference first."""
 

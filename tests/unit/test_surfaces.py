@@ -59,11 +59,11 @@ QUESTIONS = [
     Question({"pick"}, {"pick"}, {"pick"}, {"/pick"}, {"pick"}),
     Question({"cliffs"}, {"cliffs"}, {"cliffs"}, {"/cliffs"}, {"cliffs"}),
     Question(
-        {"clusters"},
+        {"clusters", "ranked_clusters"},
         {"clusters", "cluster", "labels"},
         {"cluster"},
         {"/clusters", "/clusters/{id}", "/items/{id}/cluster"},
-        {"clusters", "cluster", "item_cluster"},
+        {"clusters", "ranked_clusters", "cluster", "item_cluster"},
     ),
     Question({"lineage"}, {"lineage"}, {"lineage"}, {"/lineage"}, {"lineage"}),
     Question(

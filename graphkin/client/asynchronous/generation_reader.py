@@ -14,6 +14,7 @@ from graphkin.client.responses import Reply, read_reply
 from graphkin.protocol.errors import GenerationChanged, InvalidReply, Unavailable
 from graphkin.protocol.lineage import LineagePage
 from graphkin.protocol.matched_pairs import ItemMatchedPairsPage, MatchedPairsPage
+from graphkin.protocol.ranked_clusters import RankedClustersPage
 from graphkin.protocol.replies import (
     CliffsPage,
     ClusterReply,
@@ -41,6 +42,7 @@ Page = TypeVar(
     MatchedPairsPage,
     NeighborsPage,
     QueryPage,
+    RankedClustersPage,
     RejectionsPage,
     ScaffoldTreePage,
 )

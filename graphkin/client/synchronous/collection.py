@@ -17,6 +17,7 @@ from graphkin.protocol.descriptors import DescriptorsReply, StructureDescriptors
 from graphkin.protocol.lineage import LineagePage
 from graphkin.protocol.matched_pairs import ItemMatchedPairsPage, MatchedPairsPage
 from graphkin.protocol.measure import Measure
+from graphkin.protocol.ranked_clusters import RankedClustersPage
 from graphkin.protocol.replies import (
     CliffsPage,
     ClusterReply,
@@ -56,6 +57,7 @@ from graphkin.protocol.values import (
     By,
     Change,
     ClusterMethod,
+    ClusterOrder,
     Exported,
     Format,
     Mark,
@@ -733,6 +735,70 @@ class Collection:
         for page in self._reader.pages(ClustersPage, "clusters", query, limit):
             pages.append(page)
         clusters = [cluster for page in pages for cluster in page.clusters][:limit]
+        items = {item.id: item for page in pages for item in page.items}
+        return pages[-1].model_copy(update={"clusters": clusters, "items": [items[id] for id in sorted(items)]})
+
+    def ranked_clusters(
+        self,
+        *,
+        method: ClusterMethod = "butina",
+        threshold: float | None = None,
+        property: str | None = None,
+        by: ClusterOrder = "size",
+        descending: bool = True,
+        min_size: int = 1,
+        filters: Sequence[Mapping[str, Any]] | None = None,
+        name: str | None = None,
+        substructure: str | Mapping[str, str] | None = None,
+        similar: Mapping[str, Any] | None = None,
+        neighbors_of: Mapping[str, Any] | None = None,
+        cluster: Mapping[str, Any] | None = None,
+        scaffold: str | None = None,
+        ids: Sequence[int] | None = None,
+        sort: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+    ) -> RankedClustersPage:
+        """Return the clusters that contain items of a query, in an order, as one page.
+
+        All items are clustered, and the ids of the clusters are those of `clusters`. Only the items of the query count
+        for the order and for the summaries of the property.
+
+        Args:
+            method: Clustering method, as in `clusters`.
+            threshold: Similarity threshold, as in `clusters`.
+            property: A numeric property to summarize for each cluster.
+            by: Order by "size", the number of items that count, or by "mean" or "sd", the mean or the standard
+                deviation of the property. Clusters without this number come last.
+            descending: Whether the largest number comes first.
+            min_size: Smallest number of items that count in a listed cluster.
+            filters: Conditions of the items that count, as in `query`, like all arguments up to `ids`.
+            name: Prefix of a name.
+            substructure: A SMARTS or a molecule that the items contain.
+            similar: A structure whose hits count.
+            neighbors_of: An item whose neighbors count.
+            cluster: A cluster whose members count.
+            scaffold: A scaffold as SMILES. The molecules with exactly this scaffold count.
+            ids: The ids of the items that count.
+            sort: Order of the items, which does not matter here.
+            limit: Maximum number of clusters; default: all.
+
+        Returns:
+            A page with the `clusters`, each with `size`, `matches`, `range` and `sd`, the center `items`, the `total`
+            number of listed clusters, and `matches`, the number of items in them that count.
+
+        Raises:
+            InvalidInput: An argument is invalid, or `by` needs a property.
+            Conflict: The method is "scaffold" and the items are not molecules.
+        """
+        clustering = {"method": method, "threshold": threshold, "property": property}
+        order = {"by": by, "descending": descending, "min_size": min_size}
+        conditions = {"filters": filters, "name": name, "substructure": substructure, "sort": sort}
+        sources = {"similar": similar, "neighbors_of": neighbors_of, "cluster": cluster, "scaffold": scaffold}
+        body = {**clustering, **order, **conditions, **sources, "ids": None if ids is None else [*ids]}
+        pages = list[RankedClustersPage]()
+        for page in self._reader.pages(RankedClustersPage, "clusters", body, limit, use_post=True):
+            pages.append(page)
+        clusters = [each for page in pages for each in page.clusters][:limit]
         items = {item.id: item for page in pages for item in page.items}
         return pages[-1].model_copy(update={"clusters": clusters, "items": [items[id] for id in sorted(items)]})
 

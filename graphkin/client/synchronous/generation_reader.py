@@ -16,6 +16,7 @@ from graphkin.client.synchronous.connection import Connection, Parameters
 from graphkin.protocol.errors import GenerationChanged, InvalidReply, Unavailable
 from graphkin.protocol.lineage import LineagePage
 from graphkin.protocol.matched_pairs import ItemMatchedPairsPage, MatchedPairsPage
+from graphkin.protocol.ranked_clusters import RankedClustersPage
 from graphkin.protocol.replies import (
     CliffsPage,
     ClusterReply,
@@ -43,6 +44,7 @@ Page = TypeVar(
     MatchedPairsPage,
     NeighborsPage,
     QueryPage,
+    RankedClustersPage,
     RejectionsPage,
     ScaffoldTreePage,
 )

@@ -140,6 +140,65 @@ def test_pages_property_ranges_and_cluster_of_an_item_agree(client: httpx.Client
             assert fetch(client, f"items/{id}/cluster", **query)["cluster"] == cluster
 
 
+def fetch_ranked(client: httpx.Client, **body: Any) -> dict[str, Any]:
+    reply = until_available(lambda: client.post(f"{URL}/clusters", json=body))
+    assert reply.status_code == 200, reply.text
+    page: dict[str, Any] = reply.json()
+    return page
+
+
+def test_ranked_clusters_summarize_the_items_that_match(client: httpx.Client, items: pd.DataFrame) -> None:
+    members = all_members(client, threshold=0.35)
+    cluster_of = {id: number for number, each in enumerate(members, 1) for id in each}
+    matching = items[items["molwt"] >= 150]
+    groups = matching.groupby(matching.index.map(cluster_of))["molwt"]
+    expected = groups.agg(["size", "min", "max", "mean", "std", "count"])
+    body: dict[str, Any] = {"threshold": 0.35, "property": "molwt", "filters": [{"property": "molwt", "min": 150}]}
+    page = fetch_ranked(client, **body, limit=1000)
+    assert (page["total"], page["matches"]) == (len(expected), len(matching))
+    assert page["singletons"] == (expected["size"] == 1).sum()
+    assert [item["id"] for item in page["items"]] == sorted(members[each["id"] - 1][0] for each in page["clusters"])
+    for cluster in page["clusters"]:
+        row = expected.loc[cluster["id"]]
+        assert (cluster["size"], cluster["matches"]) == (len(members[cluster["id"] - 1]), row["size"])
+        assert cluster["centre"] == members[cluster["id"] - 1][0]
+        assert (cluster["range"]["min"], cluster["range"]["max"]) == (row["min"], row["max"])
+        assert (cluster["range"]["mean"], cluster["range"]["values"]) == (pytest.approx(row["mean"]), row["count"])
+        assert cluster["sd"] == (None if row["count"] == 1 else pytest.approx(row["std"]))
+    by_size = [(-each["matches"], each["id"]) for each in page["clusters"]]
+    assert by_size == sorted(by_size)
+
+
+@pytest.mark.parametrize(("by", "column"), [("mean", "mean"), ("sd", "std"), ("size", "size")])
+@pytest.mark.parametrize("descending", [True, False])
+def test_ranked_clusters_are_ordered(
+    client: httpx.Client, items: pd.DataFrame, by: str, column: str, descending: bool
+) -> None:
+    members = all_members(client, threshold=0.35)
+    cluster_of = {id: number for number, each in enumerate(members, 1) for id in each}
+    expected = items.groupby(items.index.map(cluster_of))["molwt"].agg(["size", "mean", "std"])
+    body = {"threshold": 0.35, "property": "molwt", "by": by, "descending": descending, "min_size": 3}
+    pages = [fetch_ranked(client, **body, limit=10)]
+    while pages[-1]["next_cursor"]:
+        pages.append(fetch_ranked(client, **body, limit=10, cursor=pages[-1]["next_cursor"]))
+    ids = [each["id"] for page in pages for each in page["clusters"]]
+    assert pages[0]["total"] == len(ids) == (expected["size"] >= 3).sum()
+    numbers = expected[column].loc[ids].tolist()
+    assert numbers == pytest.approx(sorted(numbers, reverse=descending))
+    assert (expected["size"].loc[ids] >= 3).all()
+
+
+def test_clusters_without_values_come_last(client: httpx.Client) -> None:
+    body = {"threshold": 0.35, "property": "molwt", "by": "sd"}
+    for descending in (True, False):
+        spreads = [each["sd"] for each in fetch_ranked(client, **body, descending=descending, limit=1000)["clusters"]]
+        assert None in spreads
+        assert None not in spreads[: spreads.index(None)]
+        assert set(spreads[spreads.index(None) :]) == {None}
+    refused = client.post(f"{URL}/clusters", json={"by": "mean"})
+    assert (refused.status_code, "a property with the order mean or sd" in refused.text) == (422, True)
+
+
 def test_query_selects_within_a_cluster(client: httpx.Client, items: pd.DataFrame) -> None:
     members = [item["id"] for item in fetch(client, "clusters/1", threshold=0.3, limit=1000)["items"]]
     cluster_query: dict[str, Any] = {"cluster": {"method": "butina", "threshold": 0.3, "id": 1}}

@@ -39,6 +39,7 @@ REQUIRED_ACCESS: dict[str, Access] = {
     f"GET {C}/components": "read",
     f"GET {C}/components/{{id}}": "read",
     f"GET {C}/export": "export",
+    f"POST {C}/clusters": "read",
     f"POST {C}/export": "export",
     f"GET {C}/hops": "read",
     f"GET {C}/items": "read",

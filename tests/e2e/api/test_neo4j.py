@@ -112,6 +112,13 @@ OPERATIONS: dict[str, list[Request]] = {
             {"filters": [{"property": "descriptor.clogp", "min": 3}], "columns": ["descriptor.tpsa"], "limit": 1000},
         )
     ],
+    "POST /v1/collections/{c}/clusters": [
+        Request(f"{NCI}/clusters", body=body)
+        for body in (
+            {"threshold": 0.35, "property": "molwt", "by": "mean", "min_size": 2},
+            {"method": "single", "filters": [{"property": "molwt", "max": 200}], "descending": False},
+        )
+    ],
     "POST /v1/collections/{c}/scaffolds": [
         Request(f"{NCI}/scaffolds", body=body)
         for body in ({"property": "molwt", "levels": 2}, {"ids": [*range(3, 90)], "parent": "c1ccccc1"})

@@ -44,6 +44,7 @@ NAMES = {
     "get /v1/collections/{c}/components": "components",
     "get /v1/collections/{c}/components/{id}": "component",
     "get /v1/collections/{c}/clusters": "clusters",
+    "post /v1/collections/{c}/clusters": "ranked_clusters",
     "get /v1/collections/{c}/clusters/{id}": "cluster",
     "get /v1/collections/{c}/items/{id}/cluster": "item_cluster",
     "get /v1/collections/{c}/clusters/{id}/mcs": "mcs",

@@ -37,6 +37,7 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("get", f"{_C}/clusters"): Collection.clusters,
     ("get", f"{_C}/map"): Collection.map,
     ("get", f"{_C}/lineage"): Collection.lineage,
+    ("post", f"{_C}/clusters"): Collection.ranked_clusters,
     ("get", f"{_C}/clusters/{{id}}"): Collection.cluster,
     ("get", f"{_C}/clusters/{{id}}/mcs"): Collection.mcs,
     ("get", f"{_C}/clusters/{{id}}/mcs.svg"): Collection.mcs_depiction,
