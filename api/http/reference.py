@@ -386,6 +386,7 @@ DESCRIPTIONS = {
     "RankedClustersPage.clusters": "Clusters of this page, in the requested order.",
     "RankedClustersPage.matches": "Number of items in the listed clusters that count.",
     "RankedClustersPage.singletons": "Number of listed clusters with one item that counts.",
+    "RankedClustersPage.sizes": "Listed clusters by their items that count, in bins of 1, 2 to 3 and so on.",
     "RankedClustersPage.total": "Number of listed clusters.",
     "Removal.bytes": "Size of the list in bytes.",
     "Removal.items": "Number of removed items.",

@@ -14,10 +14,9 @@ from graphkin.api.http.paths import ClusterId, ItemId
 from graphkin.api.http.reply import json_array
 from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import SearchRoute
-from graphkin.collection.clusters.partition import Clusters, Ranges
+from graphkin.collection.clusters.partition import Clusters, Ranges, size_histogram
 from graphkin.protocol.replies import ClusterReply, ClustersPage, ItemClusterReply
 from graphkin.protocol.requests import ClusteredFields, ClusterQuery, ClustersQuery, ItemClusterQuery
-from graphkin.store.records import Int64
 from graphkin.store.sampling.base import require_ids
 
 router = APIRouter(
@@ -64,7 +63,7 @@ def _page(context: RequestContext, query: ClustersQuery) -> Response:
             "total": counts.clusters,
             "singletons": counts.singletons,
             "singleton_share": counts.singleton_share,
-            "sizes": _histogram(partition.sizes),
+            "sizes": size_histogram(partition.sizes),
             "next_cursor": context.cursor_at(end) if end < len(partition.centre) else None,
         },
         items=json_array(context.open_generation.encode_items(np.sort(partition.centre[begin:end]).tolist())),
@@ -115,10 +114,3 @@ def _summaries(
 
 def _or_null(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _histogram(sizes: Int64) -> dict[str, Any]:
-    """Return a histogram of cluster sizes in powers of two."""
-    # The exponent of frexp is the number of bits: 2 for the sizes 2 and 3, and 3 for the sizes 4 to 7.
-    counts = np.bincount(np.frexp(sizes)[1])[1:].tolist()
-    return {"edges": [2**power for power in range(len(counts) + 1)], "counts": counts}

@@ -14,7 +14,7 @@ from graphkin.api.http.paths import CollectionName
 from graphkin.api.http.reply import JSON, json_array
 from graphkin.api.http.route import with_access
 from graphkin.api.work.classes import QueryRoute
-from graphkin.collection.clusters.partition import Ranges
+from graphkin.collection.clusters.partition import Ranges, size_histogram
 from graphkin.protocol.ranked_clusters import RankedClustersBody, RankedClustersPage
 from graphkin.protocol.requests import GenerationQuery
 
@@ -55,6 +55,7 @@ def _page(context: RequestContext, body: RankedClustersBody) -> Response:
             "total": total,
             "matches": int(ranked.matches.sum()),
             "singletons": int(np.count_nonzero(ranked.matches == 1)),
+            "sizes": size_histogram(ranked.matches),
             "next_cursor": context.cursor_at(end) if end < total else None,
         },
         items=json_array(context.open_generation.encode_items(centers)),

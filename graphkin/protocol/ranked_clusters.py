@@ -4,6 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from graphkin.protocol.manifest import Histogram
 from graphkin.protocol.replies import Cluster, FromClustering, Item, NextCursor
 from graphkin.protocol.requests import ClusteredFields, QueryFields
 from graphkin.protocol.values import MAX_ID, MAX_PAGE, ClusterOrder
@@ -57,6 +58,7 @@ class RankedClustersPage(FromClustering):
 
     `items` are the centers of the clusters of this page, by id. `total` is the number of listed clusters, `matches` the
     number of items in them that count, and `singletons` the number of listed clusters with one item that counts.
+    `sizes` is a histogram of the listed clusters by their items that count, with the bins 1, 2 to 3, 4 to 7 and so on.
     """
 
     clusters: list[RankedCluster]
@@ -64,4 +66,5 @@ class RankedClustersPage(FromClustering):
     total: int
     matches: int
     singletons: int
+    sizes: Histogram
     next_cursor: NextCursor

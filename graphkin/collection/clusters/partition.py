@@ -151,3 +151,10 @@ class Clustering(NamedTuple):
     threshold: float | None
     largest: int | None
     clusters: Clusters
+
+
+def size_histogram(sizes: Int64) -> dict[str, list[int]]:
+    """Return a histogram of cluster sizes in powers of two: `edges`, and the `counts` between them."""
+    # The exponent of frexp is the number of bits: 2 for the sizes 2 and 3, and 3 for the sizes 4 to 7.
+    counts = np.bincount(np.frexp(sizes)[1], minlength=1)[1:].tolist()
+    return {"edges": [2**power for power in range(len(counts) + 1)], "counts": counts}

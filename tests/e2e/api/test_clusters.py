@@ -165,6 +165,7 @@ def test_ranked_clusters_summarize_the_items_that_match(client: httpx.Client, it
         assert (cluster["range"]["min"], cluster["range"]["max"]) == (row["min"], row["max"])
         assert (cluster["range"]["mean"], cluster["range"]["values"]) == (pytest.approx(row["mean"]), row["count"])
         assert cluster["sd"] == (None if row["count"] == 1 else pytest.approx(row["std"]))
+    assert np.histogram(expected["size"], page["sizes"]["edges"])[0].tolist() == page["sizes"]["counts"]
     by_size = [(-each["matches"], each["id"]) for each in page["clusters"]]
     assert by_size == sorted(by_size)
 

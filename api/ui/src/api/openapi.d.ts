@@ -3435,6 +3435,7 @@ export interface components {
          *
          *     `items` are the centers of the clusters of this page, by id. `total` is the number of listed clusters, `matches` the
          *     number of items in them that count, and `singletons` the number of listed clusters with one item that counts.
+         *     `sizes` is a histogram of the listed clusters by their items that count, with the bins 1, 2 to 3, 4 to 7 and so on.
          */
         RankedClustersPage: {
             /**
@@ -3486,6 +3487,8 @@ export interface components {
              * @example 61
              */
             singletons: number;
+            /** @description Listed clusters by their items that count, in bins of 1, 2 to 3 and so on. */
+            sizes: components["schemas"]["Histogram"];
             /**
              * Next Cursor
              * @description Cursor of the next page, null on the last page.
