@@ -32,6 +32,7 @@ from graphkin.api.routes import (
     graph,
     health,
     items,
+    jobs,
     layout,
     lineage,
     matched_pairs,
@@ -49,6 +50,7 @@ from graphkin.api.routes import (
     scaffolds,
     search,
     structure,
+    uploads,
 )
 from graphkin.api.settings import Settings
 from graphkin.api.state import State, open_state
@@ -83,6 +85,8 @@ _ROUTE_MODULES = (
     exports,
     rejections,
     reports,
+    uploads,
+    jobs,
     health,
     page,
 )
@@ -144,7 +148,9 @@ def create_app(
             *([] if traces is None else [traces.middleware]),
             Middleware(ExchangeMiddleware, listeners=listeners, origins=settings.cors_origins),
             *cors_middleware(settings.cors_origins),
-            Middleware(HeadMiddleware, allowed_hosts=settings.allowed_hosts),
+            Middleware(
+                HeadMiddleware, allowed_hosts=settings.allowed_hosts, upload_bytes=settings.upload_bytes
+            ),
             Middleware(CompressionMiddleware),
             Middleware(UnexpectedErrorMiddleware),
         ],

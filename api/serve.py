@@ -96,6 +96,7 @@ class Listener(uvicorn.Server):
         self._limits = ConnectionLimits(
             settings.head_seconds,
             settings.body_seconds,
+            settings.upload_seconds,
             settings.idle_seconds,
             settings.stalled_seconds,
             min(settings.connections, max_files // 2),  # The store and the worker processes need open files too.

@@ -1,5 +1,6 @@
 """Settings of a server process, from the command line or from environment variables."""
 
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,6 +44,11 @@ class Settings(BaseSettings):
         connections_per_address: Maximum number of open connections per client address. There is no limit by default,
             because the clients of a proxy share one address.
         reports: Folder with reports of `python -m studies.report`. There are none by default.
+        writes: Whether clients may create and change collections. By default, they may if only this machine reaches the
+            server: if `host` and all of `allowed_hosts` are loopback addresses.
+        upload_bytes: Maximum size of the body of an upload, in bytes.
+        upload_seconds: Maximum time for the body of an upload, in seconds.
+        jobs: Maximum number of jobs that change the store at once.
 
     Raises:
         InvalidInput: A setting is invalid. The error names it.
@@ -71,6 +77,10 @@ class Settings(BaseSettings):
     connections: Annotated[int, Field(ge=1)] = 1000
     connections_per_address: Annotated[int, Field(ge=1)] | None = None
     reports: DirectoryPath | None = None
+    writes: bool | None = None
+    upload_bytes: Annotated[int, Field(gt=0)] = 200 * 2**20
+    upload_seconds: Annotated[float, Field(gt=0)] = 600.0
+    jobs: Annotated[int, Field(ge=1, le=64)] = 2
 
     def __init__(self, **values: Any) -> None:
         try:
@@ -91,3 +101,19 @@ class Settings(BaseSettings):
         """Return the parts of a comma-separated text, stripped and in lower case."""
         parts = value.split(",") if isinstance(value, str) else value
         return tuple(part.strip().lower() for part in parts if part.strip())
+
+    @property
+    def accepts_writes(self) -> bool:
+        """Whether clients may create and change collections."""
+        if self.writes is not None:
+            return self.writes
+        return all(map(_is_loopback, (self.host, *self.allowed_hosts)))
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

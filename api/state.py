@@ -15,7 +15,9 @@ from graphkin.api.generations.patterns import PatternMatches
 from graphkin.api.generations.results import BackgroundResults
 from graphkin.api.http.access import AccessControl
 from graphkin.api.http.quotas import Quotas
+from graphkin.api.jobs import Jobs
 from graphkin.api.ports import PortFactory
+from graphkin.api.previews import Previews
 from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings
 from graphkin.api.work.classes import CLASSES, MAX_RUNNING, Queue
@@ -47,6 +49,8 @@ class State(TypedDict):
     warmup: Warmup
     scrubber: Scrubber
     reports: Reports
+    jobs: Jobs
+    previews: Previews
 
 
 @asynccontextmanager
@@ -63,10 +67,11 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
     """
     folder, max_bytes = settings.cache_dir / "positives", settings.cache_bytes
     with (
-        open_store(settings.store) as store,
+        open_store(settings.store, allow_missing=True) as store,
         closing(PositiveCache(folder, max_bytes, setting="GRAPHKIN_CACHE_BYTES")) as positives,
         closing(Quotas(settings.cache_dir / "quotas")) as quotas,
         closing(BackgroundResults()) as results,
+        closing(Jobs(settings)) as jobs,
         closing(new_fork_server()) if shared_fork_server is None else nullcontext(shared_fork_server) as fork_server,
     ):
         store.require_engine(settings.sampler)
@@ -102,6 +107,8 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
                     warmup=Warmup(readers),
                     scrubber=scrubber,
                     reports=Reports(settings.reports),
+                    jobs=jobs,
+                    previews=Previews(),
                 )
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from graphkin.api.http.upload_paths import is_upload
 from graphkin.protocol.errors import (
     AddressTooLong,
     BadRequest,
@@ -47,6 +48,7 @@ class ConnectionLimits(NamedTuple):
         head_seconds: Maximum time from the start of a connection, or from the first byte of a later request, to the end
             of the request's head.
         body_seconds: Maximum time from the end of the head to the end of the body.
+        upload_seconds: The same for the body of an upload.
         idle_seconds: Maximum time between a reply and the next request.
         stalled_seconds: Maximum time during which a client reads nothing of a reply.
         connections: Maximum number of open connections of this process.
@@ -55,6 +57,7 @@ class ConnectionLimits(NamedTuple):
 
     head_seconds: float
     body_seconds: float
+    upload_seconds: float
     idle_seconds: float
     stalled_seconds: float
     connections: int
@@ -282,10 +285,15 @@ class Connection(HttpToolsProtocol):
     def _set_deadline(self) -> None:
         """Set the deadline for the rest of a head or body that has started."""
         if self._stage == _BODY:
-            self._deadline = self._last_received + self._limits.body_seconds
+            self._deadline = self._last_received + self._body_seconds()
             self.cycle.transport = _LingeringTransport(self)
         elif self._pending_size or self._stage == _HEAD or self._ignores_input:
             self._deadline = self._last_received + self._limits.head_seconds
+
+    def _body_seconds(self) -> float:
+        scope = self.cycle.scope
+        limits = self._limits
+        return limits.upload_seconds if is_upload(scope["method"], scope["path"]) else limits.body_seconds
 
     def finish(self) -> None:
         """End the reply. The connection closes when the client closes it, or at the deadline of the request.
@@ -339,7 +347,7 @@ class Connection(HttpToolsProtocol):
                 self.transport.close()
         elif self._stage == _BODY:
             self._on_close("body")
-            self._refuse(_too_slow("body", self._limits.body_seconds))
+            self._refuse(_too_slow("body", self._body_seconds()))
         else:
             self._on_close("head")
             if self._pending_size or self._stage == _HEAD:

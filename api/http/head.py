@@ -7,6 +7,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from graphkin.api.http.body import require_size
 from graphkin.api.http.connection import REFUSAL
 from graphkin.api.http.errors import problem_response
+from graphkin.api.http.upload_paths import is_upload
+from graphkin.api.http.uploads import require_upload_size
 from graphkin.protocol.errors import BadRequest, GraphkinError
 
 AFTER_BODY = "graphkin.rest"
@@ -19,8 +21,9 @@ class HeadMiddleware:
     It does not read the body.
     """
 
-    def __init__(self, app: ASGIApp, allowed_hosts: Sequence[str]) -> None:
+    def __init__(self, app: ASGIApp, allowed_hosts: Sequence[str], upload_bytes: int) -> None:
         self._app = app
+        self._upload_bytes = upload_bytes
         self._allowed_hosts = {host.encode() for host in allowed_hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -40,7 +43,7 @@ class HeadMiddleware:
 
         Raises:
             BadRequest: The host is not served, or the transfer coding is not supported.
-            TooLarge: The declared length exceeds `MAX_BODY`.
+            TooLarge: The declared length exceeds `MAX_BODY`, or that of an upload its own limit.
             GraphkinError: The connection refused the request (`connection.REFUSAL`).
         """
         if REFUSAL in scope:
@@ -56,7 +59,10 @@ class HeadMiddleware:
         self._require_host(hosts)
         if codings:
             _require_chunked(codings)
-        require_size(length)
+        if is_upload(scope["method"], scope["path"]):
+            require_upload_size(length, self._upload_bytes)
+        else:
+            require_size(length)
 
     def _require_host(self, hosts: list[bytes]) -> None:
         if len(hosts) == 1 and (_without_port(hosts[0]) in self._allowed_hosts or b"*" in self._allowed_hosts):

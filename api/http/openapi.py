@@ -16,15 +16,20 @@ from graphkin.protocol.replies import Hit, Problem
 from graphkin.protocol.requests import BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody
 from graphkin.protocol.rgroups import RGroupsBody
 from graphkin.protocol.scaffold_tree import ScaffoldTreeBody
+from graphkin.protocol.uploads import AppendForm, CollectionForm, PreviewForm, RemoveBody
 from graphkin.protocol.values import Access
 
 _REFERENCED_MODELS = (
     Problem,
     Hit,
+    AppendForm,
     BatchBody,
+    CollectionForm,
     ExportBody,
     PickBody,
+    PreviewForm,
     QueryBody,
+    RemoveBody,
     RGroupsBody,
     RankedClustersBody,
     ScaffoldTreeBody,
@@ -36,13 +41,14 @@ _REFERENCE = "#/components/schemas/{model}"
 _STATUS_DESCRIPTIONS = {
     400: "The cursor or the JSON is malformed, or the Host is not served.",
     401: "The key is missing, unknown, revoked or expired.",
-    403: "The key does not grant this access, or does not grant it to this collection.",
+    403: "The key does not grant this access, or does not grant it to this collection, or changes are refused.",
     404: "The collection, item or generation does not exist.",
+    408: "The body did not arrive in time.",
     406: "No media type in Accept is offered.",
     409: "The request is valid, but not for this collection.",
     410: "The generation was deleted.",
-    413: "The body is larger than 2 MiB.",
-    415: "The body is not JSON.",
+    413: "The body is larger than 2 MiB, or an upload is larger than the server accepts.",
+    415: "The body is not JSON, or an upload is not a multipart form.",
     416: "No part of the file lies in the Range.",
     422: "A value is invalid or over its limit.",
     429: "A quota of the key is used up; see Retry-After.",

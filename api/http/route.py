@@ -46,13 +46,17 @@ class Route(APIRoute):
         caller = None if self.required_access is None else await access_control.authorize(scope, self.required_access)
         # Clients without a key cannot send bodies, and slow clients hold no slot while they send one.
         if scope["method"] == "POST":
-            receive = await buffer_body(scope, receive)
+            receive = await self.receive_body(scope, receive)
         if caller is None:
             await self.answer(scope, receive, send)
             return
         quotas: Quotas = scope["state"]["quotas"]
         with quotas.admit(scope, caller, heavy=self.heavy):
             await self.answer(scope, receive, send)
+
+    async def receive_body(self, scope: Scope, receive: Receive) -> Receive:
+        """Return the `Receive` from which the endpoint reads the body."""
+        return await buffer_body(scope, receive)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Reply to a request whose key and quotas have been checked."""

@@ -41,7 +41,9 @@ def collections(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
         for entry, manifest, damage in state_of(request)["generations"].overview()
         if caller is None or caller.key.reaches(entry.name)
     ]
-    return respond_by_content(request, to_json({"collections": summaries}))
+    may_upload = caller is None or caller.key.allows("write")
+    uploads = state_of(request)["jobs"].limits if may_upload else None
+    return respond_by_content(request, to_json({"collections": summaries, "uploads": uploads}))
 
 
 @router.get("/{c}", response_model=CollectionDetail, responses=problems(404, 410))

@@ -89,10 +89,21 @@ class CollectionSummary(Frozen):
     damaged: Damage | None
 
 
+class UploadLimits(Frozen):
+    """The limits of uploads to this server."""
+
+    max_bytes: int
+    max_seconds: float
+
+
 class Collections(Frozen):
-    """All collections that the key of the request gives access to, by name."""
+    """All collections that the key of the request gives access to, by name.
+
+    `uploads` has the limits of uploads, null if the server or the key of the request permits none.
+    """
 
     collections: list[CollectionSummary]
+    uploads: UploadLimits | None
 
 
 class Histograms(Frozen):

@@ -36,12 +36,18 @@ ClusterEvent = Literal["grew", "shrank", "replaced", "split", "merged", "appeare
 
 SplitMethod = Literal["components", "min-discard"]
 
-Access = Literal["read", "sample", "export", "admin"]
+Access = Literal["read", "sample", "export", "write", "admin"]
 """Permission of an API key.
 
 `read` permits reads and searches, `sample` samples of positives and negatives, `export` exports of whole collections.
-`admin` permits everything, including the data for operators.
+`write` permits new collections and changes of collections. `admin` permits everything, including the data for operators.
 """
+
+JobCommand = Literal["ingest", "append", "remove"]
+"""Command that a job of a server runs."""
+
+JobState = Literal["running", "done", "failed", "canceled"]
+"""State of a job of a server."""
 
 Exported = Literal["items", "edges", "links", "fingerprints"]
 Format = Literal["csv", "parquet", "sdf", "graphml", "arrow", "fps", "npy"]
@@ -108,6 +114,9 @@ MAX_ANCHORS = 65_536
 
 MAX_EXPORTED = 10_000
 """Maximum number of ids that a request lists, for an export or as the source of a query."""
+
+MAX_REMOVED = 100_000
+"""Maximum number of names or SMILES of one removal by a server."""
 
 MAX_COLUMNS = 1000
 """Maximum number of columns that a request for items or an export selects."""

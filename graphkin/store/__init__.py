@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _SCHEMES = ("neo4j://", "neo4j+s://", "neo4j+ssc://", "bolt://", "bolt+s://", "bolt+ssc://")
 
 
-def open_store(location: str | Path, *, create: bool = False) -> "Store":
+def open_store(location: str | Path, *, create: bool = False, allow_missing: bool = False) -> "Store":
     """Open a store by its location.
 
     A folder holds an embedded store. A neo4j:// or bolt:// URL names a Neo4j server. Any other URL names a lake (a
@@ -22,9 +22,11 @@ def open_store(location: str | Path, *, create: bool = False) -> "Store":
     Args:
         location: A folder or a URL.
         create: Create an empty store if there is none.
+        allow_missing: Open a new or empty folder as a store without collections, and write nothing. Another process may
+            create the store later.
 
     Raises:
-        NotFound: There is no store at the location, and `create` is false.
+        NotFound: There is no store at the location, and neither `create` nor `allow_missing` permits that.
         StoreFormat: The store has another format or a newer schema version.
         StoreError: The server does not answer.
         InvalidInput: An optional dependency or the credentials are missing.
@@ -35,7 +37,7 @@ def open_store(location: str | Path, *, create: bool = False) -> "Store":
         return open_lake(str(location), create=create)
     from graphkin.store.embedded.store import EmbeddedStore
 
-    return EmbeddedStore(Path(location), create=create)
+    return EmbeddedStore(Path(location), create=create, allow_missing=allow_missing)
 
 
 @contextmanager

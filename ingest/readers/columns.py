@@ -102,7 +102,7 @@ class Columns:
                 expected=f"at most {MAX_COLUMNS:,}",
                 hint="remove the columns that you do not need",
             )
-        names = tuple(title.strip() or f"column {position}" for position, title in enumerate(header, 1))
+        names = column_names(header)
         title, occurrences = Counter(names).most_common(1)[0] if names else ("", 0)
         if occurrences > 1:
             raise InvalidInput(
@@ -156,6 +156,16 @@ class Columns:
                 keys.append(title)
                 values.append(value if self.decimal == "." else _with_point(value))
         return line, structure, (name and name.strip()) or None, keys, values, None
+
+
+def column_names(header: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of columns. A column without a title is named "column N", counted from 1."""
+    return tuple(title.strip() or f"column {position}" for position, title in enumerate(header, 1))
+
+
+def has_decimal_comma(value: str) -> bool:
+    """Return whether a text is a number with a decimal comma."""
+    return _DECIMAL_COMMA.fullmatch(value.strip()) is not None
 
 
 def _with_point(value: str) -> str:

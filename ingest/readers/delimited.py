@@ -53,10 +53,30 @@ def read_delimited(
     Raises:
         InvalidInput: As `Columns.resolve` raises it.
     """
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))  # a cell may be as long as a record
     first = next(lines)
-    used_delimiter = delimiter or _detect_delimiter(first[1], structure)
-    rows = _rows(chain([first], lines), _CHARACTERS[used_delimiter])
+    used_delimiter = delimiter or detect_delimiter(first[1], structure)
+    header, rows = read_header(source, first, lines, used_delimiter)
+    separated = f" (cells are separated by a {used_delimiter})"
+    columns = Columns.resolve(
+        source, header, structure, name, options, separated, fingerprint, properties, decimal=decimal
+    )
+    return _records(rows, columns)
+
+
+def read_header(source: str, first: Line, lines: Iterator[Line], delimiter: Delimiter) -> tuple[list[str], Iterator[_Row]]:
+    """Return the cells of the header, and the rows after it.
+
+    Args:
+        source: Name of the file, for errors.
+        first: The first line of the file.
+        lines: The lines after it.
+        delimiter: The delimiter.
+
+    Raises:
+        InvalidInput: The header cannot be read.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))  # a cell may be as long as a record
+    rows = _rows(chain([first], lines), _CHARACTERS[delimiter])
     _, header, fault = next(rows)
     if fault is not None:
         raise InvalidInput(
@@ -65,14 +85,10 @@ def read_delimited(
             hint="correct the first line"
             + (f", or name the separator with {parameter('--delimiter')}" if accepts("--delimiter") else ""),
         )
-    separated = f" (cells are separated by a {used_delimiter})"
-    columns = Columns.resolve(
-        source, header, structure, name, options, separated, fingerprint, properties, decimal=decimal
-    )
-    return _records(rows, columns)
+    return header, rows
 
 
-def _detect_delimiter(header: str, title: str) -> Delimiter:
+def detect_delimiter(header: str, title: str) -> Delimiter:
     """Return the delimiter by which a header contains a column with this title.
 
     If there is none, return the first delimiter that divides the header. Titles can contain spaces, so a space is the

@@ -40,6 +40,20 @@ def read_xlsx(
     Raises:
         InvalidInput: The extra `xlsx` is not installed, the file is not a workbook, or as `Columns.resolve` raises it.
     """
+    sheet, rows = read_sheet(source, stream)
+    header = [_text(cell) or "" for cell in rows[0]] if rows else []
+    columns = Columns.resolve(
+        f"{source}, sheet {sheet!r},", header, structure, name, options, "", fingerprint, properties, decimal
+    )
+    return (_record(columns, line, [_text(cell) for cell in row]) for line, row in enumerate(rows[1:], 2))
+
+
+def read_sheet(source: str, stream: IO[bytes]) -> tuple[str, list[list[object]]]:
+    """Return the name and the cells of the first sheet of a workbook, row by row.
+
+    Raises:
+        InvalidInput: The extra `xlsx` is not installed, or the file is not a workbook.
+    """
     with require_extra("xlsx", "Excel workbooks need"):
         from python_calamine import CalamineError, CalamineWorkbook
 
@@ -57,11 +71,7 @@ def read_xlsx(
             hint="save it again as .xlsx or CSV"
             + (f", or name its format with {parameter('--format')}" if accepts("--format") else ""),
         ) from error
-    header = [_text(cell) or "" for cell in rows[0]] if rows else []
-    columns = Columns.resolve(
-        f"{source}, sheet {sheet.name!r},", header, structure, name, options, "", fingerprint, properties, decimal
-    )
-    return (_record(columns, line, [_text(cell) for cell in row]) for line, row in enumerate(rows[1:], 2))
+    return sheet.name, rows
 
 
 def _record(columns: Columns, line: int, cells: Sequence[str | None]) -> Record:

@@ -1,5 +1,6 @@
 """`graphkin serve`: serve the REST API."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import click
 
 from graphkin.cli import options
 from graphkin.cli.help import command, option
+from graphkin.cli.output import note
 from graphkin.protocol.errors import require_extra
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -44,6 +46,12 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
     help="Origin of web pages that may send requests, such as https://lab.example.org. Repeat it for several.",
 )
 @option(
+    "--writes/--no-writes",
+    default=None,
+    panel="Access",
+    help="Whether clients may create and change collections. [default: only if no other machine reaches the server]",
+)
+@option(
     "--reports",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
@@ -53,16 +61,18 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 def serve(store_location: str, host: str, port: int, workers: int, **server_options: Any) -> None:
     """Serve a store with a REST API and a web page.
 
-    The server runs until ctrl-C. The page is at /, the documentation of the API at /docs. Further settings are
-    environment variables: see docs/reference/settings.md.
+    The server runs until ctrl-C. The page is at /, the documentation of the API at /docs. A store that does not exist
+    yet is created by the first upload on the page. Further settings are environment variables: see
+    docs/reference/settings.md.
     """
     with require_extra("server", "a server needs"):
         from graphkin.api.serve import Server
         from graphkin.api.servers import Servers
         from graphkin.api.settings import Settings
 
-    overrides = {name: value for name, value in server_options.items() if value}
+    overrides = {name: value for name, value in server_options.items() if value not in (None, ())}
     settings = Settings(store=store_location, host=host, port=port, **overrides)
+    _note_missing_store(store_location, settings.accepts_writes)
     if workers == 1:
         server = Server(settings)
         _print_url(server.url)
@@ -70,6 +80,20 @@ def serve(store_location: str, host: str, port: int, workers: int, **server_opti
     else:
         servers = Servers(settings, workers)
         servers.run(lambda: _print_url(servers.url))
+
+
+def _note_missing_store(location: str, accepts_writes: bool) -> None:
+    """Say where collections come from if the folder of the store is new or empty."""
+    from graphkin.protocol.errors import NotFound
+    from graphkin.store import open_store
+
+    with suppress(NotFound), open_store(location):
+        return
+    command = f"graphkin ingest molecules FILE --store {location} --collection NAME"
+    note(
+        f"there is no store in {location} yet: "
+        + (f"upload a file on the page, or run `{command}`" if accepts_writes else f"run `{command}`")
+    )
 
 
 def _print_url(url: str) -> None:

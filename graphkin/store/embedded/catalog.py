@@ -290,6 +290,25 @@ class Catalog:
                 )
 
 
+class FutureCatalog(Catalog):
+    """The catalog of a store that another process may create later. Until then it is empty.
+
+    Once the file has been there, its loss is an error, as for any catalog.
+    """
+
+    _has_existed = False
+
+    def _is_missing(self) -> bool:
+        self._has_existed = self._has_existed or self.exists()
+        return not self._has_existed
+
+    def is_guarded(self) -> bool:
+        return not self._is_missing() and super().is_guarded()
+
+    def collections(self) -> list[Collection]:
+        return [] if self._is_missing() else super().collections()
+
+
 def _execute_script(database: sqlite3.Connection, script: str) -> None:
     """Run the statements of a script in the open transaction. `executescript` would commit the transaction first."""
     for statement in filter(str.strip, script.split(";")):

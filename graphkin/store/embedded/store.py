@@ -14,7 +14,7 @@ from graphkin.protocol.values import Kind
 from graphkin.runtime.files import atomic_path
 from graphkin.store.base import Collection, Draft, Generation, Growth, Store, require_independent
 from graphkin.store.disk import translate_disk_errors
-from graphkin.store.embedded.catalog import Catalog
+from graphkin.store.embedded.catalog import Catalog, FutureCatalog
 from graphkin.store.embedded.draft import COLLECTIONS, EmbeddedDraft, sweep
 from graphkin.store.embedded.generation import EmbeddedGeneration
 from graphkin.store.embedded.growth import EmbeddedGrowth
@@ -40,14 +40,15 @@ class EmbeddedStore(Store):
     Args:
         folder: The folder.
         create: Whether to create the store if the folder is new or empty.
+        allow_missing: Whether a new or empty folder counts as a store without collections.
 
     Raises:
-        NotFound: There is no store, and `create` is false.
+        NotFound: There is no store, and neither `create` nor `allow_missing` permits that.
         StoreFormat: The folder holds other files, or a store of another version.
         StoreDamaged: The catalog is damaged or missing.
     """
 
-    def __init__(self, folder: Path, *, create: bool = False) -> None:
+    def __init__(self, folder: Path, *, create: bool = False, allow_missing: bool = False) -> None:
         self._folder = folder
         self._catalog = Catalog(folder / _CATALOG)
         self._collections = folder / COLLECTIONS
@@ -55,7 +56,11 @@ class EmbeddedStore(Store):
         if create:
             self._create()
         elif not self._catalog.exists():
-            raise self._missing_store_error()
+            error = self._missing_store_error()
+            if not allow_missing or not isinstance(error, NotFound):
+                raise error
+            self._catalog = FutureCatalog(folder / _CATALOG)
+            return
         self._catalog.check()
 
     def _create(self) -> None:

@@ -102,7 +102,7 @@ def application(work: Work) -> FastAPI:
     return FastAPI(
         lifespan=lifespan,
         routes=[route for router in routers.values() for route in router.routes],
-        middleware=[Middleware(HeadMiddleware, allowed_hosts=["127.0.0.1"])],
+        middleware=[Middleware(HeadMiddleware, allowed_hosts=["127.0.0.1"], upload_bytes=1)],
         exception_handlers=HANDLERS,
     )
 

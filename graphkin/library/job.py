@@ -1,0 +1,236 @@
+"""One change of a store that a server runs for a client, in a process of its own: `python -m graphkin.library.job FOLDER`.
+
+The folder is that of a job (`graphkin.api.jobs`): request.json has the command and its arguments, and status.json gets
+the progress and the result. SIGTERM cancels the job. It also stops when its standard input ends, which happens when the
+server ends. Until the store publishes the new generation, a job that stops changes nothing.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from graphkin.ingest import forking
+from graphkin.ingest.progress import Progress
+from graphkin.protocol.errors import GraphkinError
+from graphkin.protocol.manifest import Manifest
+from graphkin.runtime.files import atomic_path
+
+_REPORT_PERIOD = 0.2  # seconds between two reports of the progress of a stage
+_PATIENCE = 5.0  # seconds in which a job that was told to stop may end by itself
+_NICENESS = 10  # requests to the server come first
+_MAX_GIVEN = 300  # characters of the offending value in an error
+
+_RECIPE = ("fingerprint", "radius", "bits", "chirality", "candidates", "threshold", "top_k", "inchikey")
+_SERVER_ENDED = GraphkinError(
+    "the server stopped while the job ran; nothing was published", hint="start the job again"
+)
+
+
+class _Stopped(BaseException):
+    """Raised in the main thread when the job is told to stop."""
+
+
+class Status(Progress):
+    """The status of a job, in a file that is replaced with every report.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fields: dict[str, Any] = {"state": "running"}
+        self._lock = threading.RLock()  # A signal may arrive while the main thread reports.
+
+    def report(self, **fields: Any) -> None:
+        """Change fields of the status. A job that has ended keeps its state."""
+        with self._lock:
+            if self._fields["state"] == "running":
+                self._fields |= fields
+                with atomic_path(self._path) as temporary:
+                    temporary.write_text(json.dumps(self._fields))
+
+    @contextmanager
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
+        done, next_report = 0, time.monotonic() + _REPORT_PERIOD
+
+        def advance(count: int) -> None:
+            nonlocal done, next_report
+            done += count
+            if time.monotonic() >= next_report:
+                self.report(done=done)
+                next_report = time.monotonic() + _REPORT_PERIOD
+
+        self.report(stage=name, done=0, of=total, unit=unit or None)
+        yield advance
+
+    def note(self, text: str) -> None:
+        self.report(note=text)
+
+
+def main(folder: Path) -> None:
+    """Run the job of a folder. Its status names the result or the error."""
+    status = Status(folder / "status.json")
+    request = json.loads((folder / "request.json").read_text())
+    signal.signal(signal.SIGTERM, lambda *_: _stop(status, "canceled", None))
+    signal.signal(signal.SIGUSR1, lambda *_: _stop(status, "failed", _SERVER_ENDED))
+    threading.Thread(target=_stop_with_server, daemon=True).start()
+    os.nice(_NICENESS)
+    try:
+        result = _COMMANDS[request["command"]](request, folder, status)
+        for number in (signal.SIGTERM, signal.SIGUSR1):  # The new generation has been published.
+            signal.signal(number, signal.SIG_IGN)
+        status.report(state="done", **result)
+    except _Stopped:
+        pass
+    except GraphkinError as error:
+        status.report(state="failed", error=_error_fields(error), **_failed_rejections(request, folder))
+    except Exception:
+        traceback.print_exc()
+        hint = f"report it with the file `output` that the cache folder of the server has in jobs/…/{folder.name}"
+        fault = GraphkinError("an internal error ended the job; nothing was published", hint=hint)
+        status.report(state="failed", error=_error_fields(fault))
+
+
+def _stop_with_server() -> None:
+    """Stop this process when the server that started it ends."""
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+
+def _stop(status: Status, state: str, error: GraphkinError | None) -> None:
+    """Stop the main thread. If it does not end soon, kill this process and its workers."""
+    status.report(state=state, error=None if error is None else _error_fields(error))
+    timer = threading.Timer(_PATIENCE, os.killpg, (os.getpgrp(), signal.SIGKILL))
+    timer.daemon = True
+    timer.start()
+    raise _Stopped
+
+
+def _ingest(request: Mapping[str, Any], folder: Path, status: Status) -> dict[str, Any]:
+    forking.start_fork_server(forking.MOLECULES)  # It imports modules while this process imports others.
+    from graphkin.ingest.pipeline import ingest
+    from graphkin.library.arguments import read_arguments
+    from graphkin.library.ingestion import resolve_recipe
+    from graphkin.store import open_store
+
+    arguments, collection = request["arguments"], request["collection"]
+    reading = {**_reading(arguments), "duplicates": arguments["duplicates"]}
+    inputs, options = read_arguments("molecules", request["source"], **reading)
+    options = replace(options, rejections_file=_rejections_file(request))
+    recipe_options = {name: arguments[name] for name in _RECIPE}
+    recipe_options["standardise"] = tuple(arguments["standardize"]) or None
+    recipe = resolve_recipe("molecules", arguments["preset"], inputs, options.read, recipe_options)
+    with open_store(request["store"], create=True) as store:
+        manifest = ingest(store, collection, inputs, recipe, options, status)
+        rejected = manifest.counts.rejected
+        _save_rejections(store, collection, manifest, rejected, folder)
+    return _result(manifest, manifest.counts.kept, rejected)
+
+
+def _append(request: Mapping[str, Any], folder: Path, status: Status) -> dict[str, Any]:
+    forking.start_fork_server(forking.MOLECULES)
+    from graphkin.ingest.append import append
+    from graphkin.library.arguments import read_arguments
+    from graphkin.similarity.kinds import kind_named
+    from graphkin.store import open_store
+
+    collection = request["collection"]
+    with open_store(request["store"]) as store:
+        items = kind_named(store.collection(collection).kind).plural
+        inputs, options = read_arguments(items, request["source"], **_reading(request["arguments"]))
+        options = replace(options, rejections_file=_rejections_file(request))
+        result = append(store, collection, inputs, options, status)
+        rejected = result.counts.rejected
+        _save_rejections(store, collection, result.manifest, rejected, folder)
+    return _result(result.manifest, result.items, rejected)
+
+
+def _remove(request: Mapping[str, Any], folder: Path, status: Status) -> dict[str, Any]:
+    from graphkin.ingest.rejections import save_rejections
+    from graphkin.ingest.remove import remove
+    from graphkin.store import open_store
+
+    arguments = request["arguments"]
+    with open_store(request["store"]) as store:
+        removed = remove(
+            store, request["collection"], arguments["items"], arguments["by"], os.cpu_count() or 1, status
+        )
+    missing = removed.missing.num_rows
+    if missing:
+        save_rejections([removed.missing], folder / "rejections.csv")
+    return _result(removed.manifest, removed.items, missing)
+
+
+_COMMANDS: Mapping[str, Callable[[Mapping[str, Any], Path, Status], dict[str, Any]]] = {
+    "ingest": _ingest,
+    "append": _append,
+    "remove": _remove,
+}
+
+
+def _reading(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `read_arguments` from the fields of an upload."""
+    return {
+        **{name: arguments[name] for name in ("format", "properties", "delimiter", "encoding", "max_rejected")},
+        "smiles": arguments["smiles_column"],
+        "name": arguments["name_column"],
+        "decimal": arguments["decimal"] or ".",
+        **{"fingerprint_column": None, "vector_column": None, "names": (), "workers": None, "device": "cpu"},
+    }
+
+
+def _result(manifest: Manifest, items: int, rejected: int) -> dict[str, Any]:
+    return {"generation": manifest.generation, "items": items, "rejected": rejected, "note": None}
+
+
+def _rejections_file(request: Mapping[str, Any]) -> Path:
+    """Return the file, in the folder of the upload, to which a run with too many rejections writes them."""
+    return Path(f"{request['collection']}.rejections.csv")
+
+
+def _failed_rejections(request: Mapping[str, Any], folder: Path) -> dict[str, int]:
+    """Keep the rejected records of a run that had too many, and return their number as a field of the status."""
+    file = _rejections_file(request)
+    if not file.is_file():
+        return {}
+    import pyarrow.csv
+
+    file.replace(folder / "rejections.csv")
+    options = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    return {"rejected": pyarrow.csv.read_csv(folder / "rejections.csv", parse_options=options).num_rows}
+
+
+def _save_rejections(store: Any, collection: str, manifest: Manifest, count: int, folder: Path) -> None:
+    """Write the rejected records of a run, which are the last ones of the generation, as CSV."""
+    if not count:
+        return
+    import pyarrow as pa
+
+    from graphkin.ingest.rejections import save_rejections
+
+    record = store.rerun(collection, manifest.generation) if manifest.unchanged else None
+    if record is not None:
+        rejected = record.rejections
+    else:
+        with store.open(collection, manifest.generation) as generation:
+            rejected = pa.Table.from_batches([*generation.rejections()])
+    save_rejections(rejected.slice(rejected.num_rows - count).to_batches(), folder / "rejections.csv")
+
+
+def _error_fields(error: GraphkinError) -> dict[str, Any]:
+    given = error.given if isinstance(error.given, bool | int | float | None) else str(error.given)[:_MAX_GIVEN]
+    return {"detail": error.detail, "given": given, "expected": error.expected, "hint": error.hint}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
