@@ -148,9 +148,7 @@ def create_app(
             *([] if traces is None else [traces.middleware]),
             Middleware(ExchangeMiddleware, listeners=listeners, origins=settings.cors_origins),
             *cors_middleware(settings.cors_origins),
-            Middleware(
-                HeadMiddleware, allowed_hosts=settings.allowed_hosts, upload_bytes=settings.upload_bytes
-            ),
+            Middleware(HeadMiddleware, allowed_hosts=settings.allowed_hosts, upload_bytes=settings.upload_bytes),
             Middleware(CompressionMiddleware),
             Middleware(UnexpectedErrorMiddleware),
         ],

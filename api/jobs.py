@@ -1,7 +1,7 @@
 """Jobs: processes that change the store for clients.
 
-A job runs `python -m graphkin.library.job`, because the API builds nothing itself. All that is known about a job lies in
-its folder, so every process of a server, and a restarted server, sees the same jobs:
+A job runs `python -m graphkin.library.job`, because the API builds nothing itself. Its folder holds all that is known
+about it, so every process of a server, and a restarted server, sees the same jobs:
 
 - request.json, the arguments of the job
 - status.json, written by the job
@@ -139,7 +139,7 @@ class Jobs:
             StoreError: The cache folder cannot be written.
         """
         with self._lock, _translate_errors():
-            self._processes = [each for each in self._processes if each.poll() is None]
+            self._reap()
             self._sweep()
             id = secrets.token_hex(8)
             folder = self._folder / id
@@ -228,6 +228,13 @@ class Jobs:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+    def _reap(self) -> None:
+        """Release the processes that have ended."""
+        for process in [each for each in self._processes if each.poll() is not None]:
+            assert process.stdin is not None
+            process.stdin.close()
+            self._processes.remove(process)
 
     def _job_folder(self, id: str) -> Path:
         if _ID.fullmatch(id) is None or not (self._folder / id / "request.json").is_file():

@@ -22,6 +22,7 @@ NAMES = {
     "AsyncGenerationReader": "GenerationReader",
     "AsyncGraphkin": "Graphkin",
     "AsyncRetrying": "Retrying",
+    "AsyncUploads": "Uploads",
     "aclose": "close",
     "aclosing": "closing",
     "aiter_bytes": "iter_bytes",

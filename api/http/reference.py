@@ -36,9 +36,10 @@ same path for the next page. A cursor belongs to one query and one generation.
 
 ## Formats
 
-Bodies are JSON, in UTF-8, of at most 2 MiB, and uploads are multipart forms. Tables, such as positives, negatives, maps and batches, come as JSON Lines
-or as an Arrow stream, as `Accept` asks: `application/x-ndjson` or `application/vnd.apache.arrow.stream`. Responses are
-compressed if `Accept-Encoding` names gzip or zstd. Numbers of seeds and epochs are integers up to 2^53 - 1.
+Bodies are JSON, in UTF-8, of at most 2 MiB, and uploads are multipart forms. Tables, such as positives, negatives, maps
+and batches, come as JSON Lines or as an Arrow stream, as `Accept` asks: `application/x-ndjson` or
+`application/vnd.apache.arrow.stream`. Responses are compressed if `Accept-Encoding` names gzip or zstd. Numbers of
+seeds and epochs are integers up to 2^53 - 1.
 
 ## Errors
 

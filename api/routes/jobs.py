@@ -34,9 +34,7 @@ router = APIRouter(
 def jobs(request: Request, _: Annotated[NoQuery, Query()]) -> Response:
     """The latest 50 jobs of the store, newest first."""
     caller: Caller | None = request.scope.get(CALLER)
-    listed = [
-        job for job in state_of(request)["jobs"].all() if caller is None or caller.key.reaches(job.collection)
-    ]
+    listed = [job for job in state_of(request)["jobs"].all() if caller is None or caller.key.reaches(job.collection)]
     return Response(to_json({"jobs": listed}), headers=_NO_STORE, media_type=JSON)
 
 

@@ -76,7 +76,9 @@ async def append(request: Request, c: CollectionName) -> Response:
     openapi_extra=json_body(RemoveBody),
 )
 def remove(
-    request: Request, c: CollectionName, body: RemoveBody = Depends(body_dependency(RemoveBody))  # noqa: B008
+    request: Request,
+    c: CollectionName,
+    body: RemoveBody = Depends(body_dependency(RemoveBody)),  # noqa: B008
 ) -> Response:
     """Remove items from a collection by their names or SMILES, as `graphkin remove` does.
 
@@ -94,8 +96,8 @@ def remove(
 async def preview(request: Request) -> Response:
     """Read the first 200 records of a file of molecules, without changing anything.
 
-    The reply has the format, the columns with their types and units, and the records that would be rejected. Fields that
-    the request sets are used as they are, and the others are found in the file.
+    The reply has the format, the columns with their types and units, and the records that would be rejected. What the
+    request does not set is found in the file.
     """
     async with read_form(request, PreviewForm) as form:
         fields = form.model_dump(exclude={"file"}, exclude_none=True)

@@ -1,8 +1,9 @@
-"""One change of a store that a server runs for a client, in a process of its own: `python -m graphkin.library.job FOLDER`.
+"""A change of a store that a server runs for a client, in a process of its own.
 
-The folder is that of a job (`graphkin.api.jobs`): request.json has the command and its arguments, and status.json gets
-the progress and the result. SIGTERM cancels the job. It also stops when its standard input ends, which happens when the
-server ends. Until the store publishes the new generation, a job that stops changes nothing.
+`python -m graphkin.library.job FOLDER` runs it. The folder is that of a job (`graphkin.api.jobs`): request.json has the
+command and its arguments, and status.json gets the progress and the result. SIGTERM cancels the job. It also stops when
+its standard input ends, which happens when the server ends. Until the store publishes the new generation, a job that
+stops changes nothing.
 """
 
 import json
@@ -22,6 +23,7 @@ from graphkin.ingest import forking
 from graphkin.ingest.progress import Progress
 from graphkin.protocol.errors import GraphkinError
 from graphkin.protocol.manifest import Manifest
+from graphkin.protocol.parameters import name_fields
 from graphkin.runtime.files import atomic_path
 
 _REPORT_PERIOD = 0.2  # seconds between two reports of the progress of a stage
@@ -30,9 +32,7 @@ _NICENESS = 10  # requests to the server come first
 _MAX_GIVEN = 300  # characters of the offending value in an error
 
 _RECIPE = ("fingerprint", "radius", "bits", "chirality", "candidates", "threshold", "top_k", "inchikey")
-_SERVER_ENDED = GraphkinError(
-    "the server stopped while the job ran; nothing was published", hint="start the job again"
-)
+_SERVER_ENDED = GraphkinError("the server stopped while the job ran; nothing was published", hint="start the job again")
 
 
 class _Stopped(BaseException):
@@ -128,7 +128,7 @@ def _ingest(request: Mapping[str, Any], folder: Path, status: Status) -> dict[st
     inputs, options = read_arguments("molecules", request["source"], **reading)
     options = replace(options, rejections_file=_rejections_file(request))
     recipe_options = {name: arguments[name] for name in _RECIPE}
-    recipe_options["standardise"] = tuple(arguments["standardize"]) or None
+    recipe_options["standardise"] = tuple(arguments["standardize"] or ()) or None
     recipe = resolve_recipe("molecules", arguments["preset"], inputs, options.read, recipe_options)
     with open_store(request["store"], create=True) as store:
         manifest = ingest(store, collection, inputs, recipe, options, status)
@@ -162,9 +162,7 @@ def _remove(request: Mapping[str, Any], folder: Path, status: Status) -> dict[st
 
     arguments = request["arguments"]
     with open_store(request["store"]) as store:
-        removed = remove(
-            store, request["collection"], arguments["items"], arguments["by"], os.cpu_count() or 1, status
-        )
+        removed = remove(store, request["collection"], arguments["items"], arguments["by"], os.cpu_count() or 1, status)
     missing = removed.missing.num_rows
     if missing:
         save_rejections([removed.missing], folder / "rejections.csv")
@@ -185,7 +183,11 @@ def _reading(arguments: Mapping[str, Any]) -> dict[str, Any]:
         "smiles": arguments["smiles_column"],
         "name": arguments["name_column"],
         "decimal": arguments["decimal"] or ".",
-        **{"fingerprint_column": None, "vector_column": None, "names": (), "workers": None, "device": "cpu"},
+        "fingerprint_column": None,
+        "vector_column": None,
+        "names": (),
+        "workers": None,
+        "device": "cpu",
     }
 
 
@@ -233,4 +235,5 @@ def _error_fields(error: GraphkinError) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    name_fields()
     main(Path(sys.argv[1]))

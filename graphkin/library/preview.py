@@ -26,6 +26,7 @@ from graphkin.ingest.readers.records import NOT_UTF8
 from graphkin.ingest.values import ReadColumn, is_missing
 from graphkin.protocol.descriptors import Activity, ActivityName
 from graphkin.protocol.errors import GraphkinError, InvalidInput
+from graphkin.protocol.parameters import name_fields
 from graphkin.protocol.uploads import Preview, PreviewColumn, PreviewRow
 from graphkin.similarity.describer import Rejected, failure_reason
 from graphkin.similarity.molecules.describer import MoleculeDescriber
@@ -182,7 +183,10 @@ def _read(path: str, options: ReadOptions, is_partial: bool) -> tuple[list[_Reco
             for batch in source:
                 rows = zip(*(batch[name].to_pylist() for name in batch.schema.names), strict=True)
                 left = RECORDS + 1 - len(records)
-                records += (_Record(line, text or "", name, dict(pairs or ()), fault) for line, text, name, pairs, fault in islice(rows, left))
+                records += (
+                    _Record(line, text or "", name, dict(pairs or ()), fault)
+                    for line, text, name, pairs, fault in islice(rows, left)
+                )
                 if len(records) > RECORDS:
                     break
         except InvalidInput:
@@ -289,4 +293,5 @@ def main(path: str, fields: str) -> None:
 
 
 if __name__ == "__main__":
+    name_fields()
     main(*sys.argv[1:])

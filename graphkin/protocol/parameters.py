@@ -1,15 +1,16 @@
 """Names of parameters in messages: options on the command line, arguments in Python."""
 
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
 _ARGUMENTS: Final = {"smiles_column": "smiles", "name_column": "name"}
-"""Arguments whose names differ from those of the options."""
+"""Arguments of Python functions whose names differ from those of the options."""
 
 _is_command_line = False
 _command_options: Collection[str] | None = None
+_arguments: Mapping[str, str] = _ARGUMENTS
 
 
 @contextmanager
@@ -28,6 +29,12 @@ def command_line_messages(enabled: bool = True) -> Iterator[None]:
         yield
     finally:
         _is_command_line, _command_options = before
+
+
+def name_fields() -> None:
+    """Name fields of requests to a server in all messages of this process, instead of arguments of Python functions."""
+    global _arguments
+    _arguments = {}
 
 
 def set_command_options(options: Collection[str]) -> None:
@@ -54,7 +61,7 @@ def parameter(option: str, value: object = None) -> str:
     if _is_command_line:
         return option if value is None or value is True else f"{option} {shlex.quote(str(value))}"
     name = option.removeprefix("--").replace("-", "_")
-    return f"{_ARGUMENTS.get(name, name)}={'' if value is None else _literal(value)}"
+    return f"{_arguments.get(name, name)}={'' if value is None else _literal(value)}"
 
 
 def choose_wording(*, command_line: str, python: str) -> str:

@@ -108,15 +108,13 @@ class CollectionForm(AppendForm):
         Literal["morgan", "rdkit", "maccs", "atompair", "torsion"] | None,
         Field(description="Fingerprint. The default is that of the preset.", examples=["morgan"]),
     ] = None
-    radius: Annotated[
-        int | None, Field(ge=0, le=10, description="Radius of Morgan fingerprints.", examples=[2])
-    ] = None
-    bits: Annotated[
-        int | None, Field(ge=64, le=65_536, description="Length of the fingerprints.", examples=[2048])
-    ] = None
-    chirality: Annotated[bool | None, Field(description="Whether fingerprints include chirality.", examples=[False])] = (
+    radius: Annotated[int | None, Field(ge=0, le=10, description="Radius of Morgan fingerprints.", examples=[2])] = None
+    bits: Annotated[int | None, Field(ge=64, le=65_536, description="Length of the fingerprints.", examples=[2048])] = (
         None
     )
+    chirality: Annotated[
+        bool | None, Field(description="Whether fingerprints include chirality.", examples=[False])
+    ] = None
     candidates: Annotated[
         Literal["exact", "window"] | None, Field(description="Candidate rule.", examples=["exact"])
     ] = None
@@ -128,13 +126,13 @@ class CollectionForm(AppendForm):
         Field(ge=0, le=1_000_000, description="Neighbors that each item keeps; 0 for all.", examples=[70]),
     ] = None
     standardize: Annotated[
-        tuple[Literal["largest_fragment", "uncharge", "tautomer"], ...],
+        tuple[Literal["largest_fragment", "uncharge", "tautomer"], ...] | None,
         Field(
             max_length=3,
-            description="Steps of the standardization, a field for each.",
+            description="Steps of the standardization, a field for each. The default is none.",
             examples=[["largest_fragment", "uncharge"]],
         ),
-    ] = ()
+    ] = None
     inchikey: Annotated[bool | None, Field(description="Whether to compute InChIKeys.", examples=[False])] = None
     duplicates: Annotated[
         Duplicates,

@@ -40,7 +40,8 @@ Access = Literal["read", "sample", "export", "write", "admin"]
 """Permission of an API key.
 
 `read` permits reads and searches, `sample` samples of positives and negatives, `export` exports of whole collections.
-`write` permits new collections and changes of collections. `admin` permits everything, including the data for operators.
+`write` permits new collections and changes of collections. `admin` permits everything, including the data for
+operators.
 """
 
 JobCommand = Literal["ingest", "append", "remove"]

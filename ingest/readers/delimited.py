@@ -63,7 +63,9 @@ def read_delimited(
     return _records(rows, columns)
 
 
-def read_header(source: str, first: Line, lines: Iterator[Line], delimiter: Delimiter) -> tuple[list[str], Iterator[_Row]]:
+def read_header(
+    source: str, first: Line, lines: Iterator[Line], delimiter: Delimiter
+) -> tuple[list[str], Iterator[_Row]]:
     """Return the cells of the header, and the rows after it.
 
     Args:

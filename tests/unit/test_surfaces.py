@@ -126,7 +126,8 @@ OTHERS = {
         *("pretrain", "finetune", "predict", "embed", "weights"),
     },
     "routes": {
-        *("", "/reports", "/reports/{report}.svg"),
+        *("", "/append", "/remove"),
+        *("/reports", "/reports/{report}.svg"),
         *("/items/{id}/depiction.svg", "/structure.svg"),
     },
     "client": {

@@ -65,8 +65,8 @@ def keys() -> None:
     metavar="SCOPE[,SCOPE...]",
     required=True,
     panel="Access",
-    help="Permissions: read (read and search), sample (positives and negatives), export (files of whole collections) "
-    "or admin (everything, including /metrics). Training needs read,sample,export.",
+    help="Permissions: read (read and search), sample (positives and negatives), export (files of whole collections), "
+    "write (new collections and changes) or admin (everything, including /metrics). Training needs read,sample,export.",
 )
 @option(
     "--collection",

@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 import httpx
 from tenacity import AsyncRetrying, retry_if_exception, stop_before_delay
@@ -89,6 +90,39 @@ class AsyncConnection:
 
         return await self.retry(receive)
 
+    async def send(self, path: str, body: Parameters) -> httpx.Response:
+        """Send a POST that changes something once, and return the complete response.
+
+        Raises:
+            GraphkinError: The error that the server reports.
+            Closed: The connection is closed.
+        """
+        async with self.stream(path, {}, JSON, body) as reply:
+            await reply.aread()
+            return reply
+
+    async def send_form(self, path: str, fields: Parameters, file: BinaryIO, filename: str | None) -> httpx.Response:
+        """Send a multipart form with a file once, and return the complete response.
+
+        Args:
+            path: Path of the request.
+            fields: Fields of the form. A sequence becomes a field for each of its values, and None no field.
+            file: The file.
+            filename: Name of the file; None for that of `file`.
+
+        Raises:
+            GraphkinError: The error that the server reports.
+            Closed: The connection is closed.
+        """
+        name = filename or Path(str(getattr(file, "name", "file"))).name
+        data = {field: _form_value(value) for field, value in fields.items() if value is not None}
+        self._require_open()
+        if not self._is_verified:
+            await self._require_version()
+        async with self._open_response("POST", path, {}, JSON, data=data, files={"file": (name, file)}) as reply:
+            await reply.aread()
+            return reply
+
     async def retry(self, attempt: Attempt[Result]) -> Result:
         """Call `attempt`, which uses `stream`, until it succeeds or the retries are exhausted, and return its result.
 
@@ -131,7 +165,7 @@ class AsyncConnection:
 
     @asynccontextmanager
     async def _open_response(
-        self, method: str, path: str, parameters: Parameters, accept: str, body: Parameters | None = None
+        self, method: str, path: str, parameters: Parameters, accept: str, body: Parameters | None = None, **form: Any
     ) -> AsyncIterator[httpx.Response]:
         """Send a request as `stream` does, but without a check of the server's version."""
         request = self._client.build_request(
@@ -139,12 +173,13 @@ class AsyncConnection:
             path,
             params=parameters,
             json=body,
+            **form,
             headers={"Accept": accept},
             extensions=self._cancellation.extensions,
         )
         try:
             async with aclosing(await self._client.send(request, stream=True)) as reply:
-                if reply.status_code != httpx.codes.OK:
+                if not reply.is_success:
                     await reply.aread()
                     raise error_from_reply(reply)
                 yield reply
@@ -181,3 +216,10 @@ class AsyncConnection:
         """Close the connection immediately. Pending requests raise `Closed`."""
         self._cancellation.cancel()
         await self._client.aclose()
+
+
+def _form_value(value: object) -> Any:
+    """Return the value, or the values, of a field of a form as text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return [*map(str, value)] if isinstance(value, list | tuple) else str(value)

@@ -5,6 +5,7 @@ from typing import Self
 from graphkin.client.asynchronous.collection import AsyncCollection
 from graphkin.client.asynchronous.connection import AsyncConnection
 from graphkin.client.asynchronous.generation_reader import collection_path
+from graphkin.client.asynchronous.uploads import AsyncUploads
 from graphkin.client.responses import read_reply
 from graphkin.client.retries import RETRY_SECONDS
 from graphkin.protocol.errors import GenerationChanged
@@ -12,7 +13,7 @@ from graphkin.protocol.generations import LENGTH, expand_id
 from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health
 
 
-class AsyncGraphkin:
+class AsyncGraphkin(AsyncUploads):
     """A graphkin server. Safe to share, between threads or between the tasks of one event loop.
 
     Retries:

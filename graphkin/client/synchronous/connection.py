@@ -4,7 +4,8 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 import httpx
 from tenacity import Retrying, retry_if_exception, stop_before_delay
@@ -91,6 +92,39 @@ class Connection:
 
         return self.retry(receive)
 
+    def send(self, path: str, body: Parameters) -> httpx.Response:
+        """Send a POST that changes something once, and return the complete response.
+
+        Raises:
+            GraphkinError: The error that the server reports.
+            Closed: The connection is closed.
+        """
+        with self.stream(path, {}, JSON, body) as reply:
+            reply.read()
+            return reply
+
+    def send_form(self, path: str, fields: Parameters, file: BinaryIO, filename: str | None) -> httpx.Response:
+        """Send a multipart form with a file once, and return the complete response.
+
+        Args:
+            path: Path of the request.
+            fields: Fields of the form. A sequence becomes a field for each of its values, and None no field.
+            file: The file.
+            filename: Name of the file; None for that of `file`.
+
+        Raises:
+            GraphkinError: The error that the server reports.
+            Closed: The connection is closed.
+        """
+        name = filename or Path(str(getattr(file, "name", "file"))).name
+        data = {field: _form_value(value) for field, value in fields.items() if value is not None}
+        self._require_open()
+        if not self._is_verified:
+            self._require_version()
+        with self._open_response("POST", path, {}, JSON, data=data, files={"file": (name, file)}) as reply:
+            reply.read()
+            return reply
+
     def retry(self, attempt: Attempt[Result]) -> Result:
         """Call `attempt`, which uses `stream`, until it succeeds or the retries are exhausted, and return its result.
 
@@ -133,7 +167,7 @@ class Connection:
 
     @contextmanager
     def _open_response(
-        self, method: str, path: str, parameters: Parameters, accept: str, body: Parameters | None = None
+        self, method: str, path: str, parameters: Parameters, accept: str, body: Parameters | None = None, **form: Any
     ) -> Iterator[httpx.Response]:
         """Send a request as `stream` does, but without a check of the server's version."""
         request = self._client.build_request(
@@ -141,12 +175,13 @@ class Connection:
             path,
             params=parameters,
             json=body,
+            **form,
             headers={"Accept": accept},
             extensions=self._cancellation.extensions,
         )
         try:
             with closing(self._client.send(request, stream=True)) as reply:
-                if reply.status_code != httpx.codes.OK:
+                if not reply.is_success:
                     reply.read()
                     raise error_from_reply(reply)
                 yield reply
@@ -183,3 +218,10 @@ class Connection:
         """Close the connection immediately. Pending requests raise `Closed`."""
         self._cancellation.cancel()
         self._client.close()
+
+
+def _form_value(value: object) -> Any:
+    """Return the value, or the values, of a field of a form as text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return [*map(str, value)] if isinstance(value, list | tuple) else str(value)

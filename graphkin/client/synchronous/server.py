@@ -9,12 +9,13 @@ from graphkin.client.retries import RETRY_SECONDS
 from graphkin.client.synchronous.collection import Collection
 from graphkin.client.synchronous.connection import Connection
 from graphkin.client.synchronous.generation_reader import collection_path
+from graphkin.client.synchronous.uploads import Uploads
 from graphkin.protocol.errors import GenerationChanged
 from graphkin.protocol.generations import LENGTH, expand_id
 from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health
 
 
-class Graphkin:
+class Graphkin(Uploads):
     """A graphkin server. Safe to share, between threads or between the tasks of one event loop.
 
     Retries:

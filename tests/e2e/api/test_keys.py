@@ -68,6 +68,14 @@ REQUIRED_ACCESS: dict[str, Access] = {
     f"GET {C}/structure": "read",
     f"GET {C}/structure/descriptors": "read",
     f"GET {C}/structure.svg": "read",
+    "POST /v1/collections": "write",
+    f"POST {C}/append": "write",
+    f"POST {C}/remove": "write",
+    "POST /v1/previews": "write",
+    "GET /v1/jobs": "write",
+    "GET /v1/jobs/{job}": "write",
+    "GET /v1/jobs/{job}/rejections": "write",
+    "POST /v1/jobs/{job}/cancel": "write",
     "GET /metrics": "admin",
 }
 """Required access of every operation that is not public."""
@@ -75,7 +83,7 @@ REQUIRED_ACCESS: dict[str, Access] = {
 PUBLIC = {"GET /livez", "GET /readyz", "GET /", "GET /docs", "GET /assets/{name}", "GET /openapi.json"}
 
 APP = create_app(Settings(store="unused"))
-SCOPES: tuple[Access, ...] = ("read", "sample", "export", "admin")
+SCOPES: tuple[Access, ...] = ("read", "sample", "export", "write", "admin")
 
 WRONG = (None, b"Bearer gk_" + b"x" * 43, b"Bearer", b"Basic YTpi", b"Bearer \xe9", b"gk_" + b"x" * 43)
 """Authorization headers without a valid key."""
@@ -99,7 +107,7 @@ def make_keys(place: str | Path) -> Keys:
     settings: dict[str, tuple[Sequence[Access], list[str], timedelta | None]] = {
         **{scope: ([scope], [], None) for scope in SCOPES},
         "several": (["read", "export"], [], timedelta(days=1)),
-        "elsewhere": (list(SCOPES[:3]), ["keyed"], None),
+        "elsewhere": (list(SCOPES[:4]), ["keyed"], None),
         "expired": (["admin"], [], timedelta(seconds=-1)),
         "revoked": (["admin"], [], None),
     }

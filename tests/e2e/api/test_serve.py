@@ -12,7 +12,7 @@ import pytest
 
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
-from graphkin.protocol.errors import InvalidInput, NotFound, StoreError, StoreFormat
+from graphkin.protocol.errors import InvalidInput, StoreError, StoreFormat
 
 PROGRAM = (
     "from graphkin.api.serve import Server\n"
@@ -43,9 +43,7 @@ def test_foreign_address_is_refused(store_folder: Path, tmp_path: Path, host: st
         Server(settings(store_folder, tmp_path, host=host))
 
 
-def test_missing_or_foreign_store_is_refused(store_folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(NotFound):
-        Server(settings(tmp_path / "nowhere", tmp_path))
+def test_foreign_store_is_refused(store_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "file").touch()
     with pytest.raises(StoreFormat):

@@ -40,7 +40,10 @@ PLACE = ("--store", "s", "--collection", "c")
         (["search", "CCO", *PLACE, "--limit"], ["--limit needs a value", "`graphkin search --help`"]),
         (["search", "CCO", "CCN", *PLACE], ["given: CCN", "[STRUCTURE]"]),
         (["serve", "--store", "s", "--tls-cert", "absent.pem"], ["given: absent.pem", "an existing file"]),
-        (["keys", "create", "--store", "s", "--name", "n", "--scope", "write"], ["read, sample, export, admin"]),
+        (
+            ["keys", "create", "--store", "s", "--name", "n", "--scope", "delete"],
+            ["read, sample, export, write, admin"],
+        ),
         (["epochs", *PLACE, "--policy", "first_order", "--output", "o", "--epochs", "3:1"], ["FIRST < STOP"]),
         (["load", "--to", "s"], ["either --store or --lake", "add `--store STORE`"]),
         (["search", *PLACE], ["either STRUCTURE, or --file and --output"]),

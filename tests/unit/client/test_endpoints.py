@@ -20,6 +20,14 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("get", "/readyz"): Graphkin.readyz,
     ("get", "/metrics"): Graphkin.metrics,
     ("get", "/v1/collections"): Graphkin.collections,
+    ("post", "/v1/collections"): Graphkin.create_collection,
+    ("post", f"{_C}/append"): Graphkin.append,
+    ("post", f"{_C}/remove"): Graphkin.remove,
+    ("post", "/v1/previews"): Graphkin.preview,
+    ("get", "/v1/jobs"): Graphkin.jobs,
+    ("get", "/v1/jobs/{job}"): Graphkin.job,
+    ("get", "/v1/jobs/{job}/rejections"): Graphkin.job_rejections,
+    ("post", "/v1/jobs/{job}/cancel"): Graphkin.cancel_job,
     ("get", _C): Graphkin.collection,
     ("get", f"{_C}/items"): Collection.items,
     ("get", f"{_C}/items/{{id}}"): Collection.item,
@@ -75,7 +83,8 @@ def parameters_of(verb: str, path: str) -> dict[str, Any]:
     operation = OPENAPI["paths"][path][verb]
     defaults = {parameter["name"]: parameter["schema"].get("default") for parameter in operation.get("parameters", [])}
     if "requestBody" in operation:
-        name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        (content,) = operation["requestBody"]["content"].values()
+        name = content["schema"]["$ref"].rpartition("/")[2]
         fields = OPENAPI["components"]["schemas"][name]["properties"]
         defaults |= {field: schema.get("default") for field, schema in fields.items()}
     return {RENAMED.get(name, name): default for name, default in defaults.items() if name not in IMPLICIT}

@@ -173,7 +173,13 @@ export interface paths {
          */
         get: operations["collections"];
         put?: never;
-        post?: never;
+        /**
+         * Create a collection from a file
+         * @description Create a collection from a file of molecules, with the settings of `graphkin ingest molecules`.
+         *
+         *     The reply names a job, which publishes the collection.
+         */
+        post: operations["create_collection"];
         delete?: never;
         options?: never;
         head?: never;
@@ -397,14 +403,7 @@ export interface paths {
          */
         get: operations["clusters"];
         put?: never;
-        /**
-         * Filter and sort clusters
-         * @description The clusters that contain items of a query, in an order.
-         *
-         *     All items are clustered, and the ids of the clusters are those of `GET clusters`. Only the items of the query count
-         *     for the order and for the summaries of the property.
-         */
-        post: operations["ranked_clusters"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -894,6 +893,154 @@ export interface paths {
         get: operations["report_charts"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{c}/append": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Append a file
+         * @description Add the items of a file to a collection, as `graphkin append` does.
+         *
+         *     The reply names a job, which publishes the new generation.
+         */
+        post: operations["append"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{c}/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove items
+         * @description Remove items from a collection by their names or SMILES, as `graphkin remove` does.
+         *
+         *     The reply names a job, which publishes the new generation. Names and SMILES that match no item are its rejected
+         *     records.
+         */
+        post: operations["remove"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/previews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview a file
+         * @description Read the first 200 records of a file of molecules, without changing anything.
+         *
+         *     The reply has the format, the columns with their types and units, and the records that would be rejected. What the
+         *     request does not set is found in the file.
+         */
+        post: operations["preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List jobs
+         * @description The latest 50 jobs of the store, newest first.
+         */
+        get: operations["jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{job}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a job
+         * @description The progress of a job, and its result.
+         */
+        get: operations["job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{job}/rejections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download the rejected records of a job
+         * @description The rejected records of a job as CSV, with their lines and the reasons.
+         */
+        get: operations["job_rejections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{job}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a job
+         * @description Stop a job. Unless its generation is being published, nothing changes.
+         */
+        post: operations["cancel_job"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1403,6 +1550,8 @@ export interface components {
         /**
          * Collections
          * @description All collections that the key of the request gives access to, by name.
+         *
+         *     `uploads` has the limits of uploads, null if the server or the key of the request permits none.
          */
         Collections: {
             /**
@@ -1410,6 +1559,8 @@ export interface components {
              * @description Collections by name.
              */
             collections: components["schemas"]["CollectionSummary"][];
+            /** @description Limits of uploads; null if the server, or the key of the request, permits none. */
+            uploads: components["schemas"]["UploadLimits"] | null;
         };
         /**
          * ColumnValues
@@ -2327,6 +2478,156 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * Job
+         * @description A job, which changes a collection.
+         *
+         *     `state` is `running`, `done`, `failed` or `canceled`. Only a job that is done has published something. `done` of
+         *     `of` `unit` of the stage are complete; `of` is null if the number is unknown.
+         */
+        Job: {
+            /**
+             * Id
+             * @description Id of the job.
+             * @example 4f1c2a9be07d3358
+             */
+            id: string;
+            /**
+             * Command
+             * @description Command that the job runs.
+             * @example ingest
+             * @enum {string}
+             */
+            command: "ingest" | "append" | "remove";
+            /**
+             * Collection
+             * @description Collection that the job changes.
+             * @example mine
+             */
+            collection: string;
+            /**
+             * Source
+             * @description Name of the uploaded file, or the kind of the list.
+             * @example molecules.csv
+             */
+            source: string;
+            /**
+             * Started At
+             * @description Time of the start in UTC (ISO 8601).
+             * @example 2026-11-27T08:00:00+00:00
+             */
+            started_at: string;
+            /**
+             * State
+             * @description State of the job.
+             * @example running
+             * @enum {string}
+             */
+            state: "running" | "done" | "failed" | "canceled";
+            /**
+             * Stage
+             * @description Stage of the command, such as `start`, `compile`, `parse`, `join` or `write`.
+             * @example join
+             */
+            stage: string;
+            /**
+             * Done
+             * @description Units of the stage that are complete.
+             * @example 4000
+             */
+            done: number;
+            /**
+             * Of
+             * @description Units of the stage in all; null if the number is unknown.
+             * @example 10000
+             */
+            of: number | null;
+            /**
+             * Unit
+             * @description Name of the units, in the plural; null if the stage has none.
+             * @example molecules
+             */
+            unit: string | null;
+            /**
+             * Note
+             * @description Sentence for the user who waits; null if there is none.
+             * @example null
+             */
+            note: string | null;
+            /**
+             * Items
+             * @description Number of items of a new collection, or of added or removed items; null until the job is done.
+             * @example null
+             */
+            items: number | null;
+            /**
+             * Rejected
+             * @description Number of rejected records; null until it is known.
+             * @example null
+             */
+            rejected: number | null;
+            /**
+             * Generation
+             * @description Id of the published generation; null until the job is done.
+             * @example null
+             */
+            generation: string | null;
+            /** @description Why the job failed; null unless it did. */
+            error: components["schemas"]["JobError"] | null;
+        };
+        /**
+         * JobError
+         * @description The reason why a job failed, as the fields of a problem.
+         */
+        JobError: {
+            /**
+             * Detail
+             * @description The problem, in one sentence.
+             * @example molecules.csv has no column 'smiles'
+             */
+            detail: string;
+            /**
+             * Given
+             * @description The rejected value; null if there is none.
+             * @example smiles
+             */
+            given: unknown;
+            /**
+             * Expected
+             * @description The accepted values; null if there are none to name.
+             * @example one of id, structure
+             */
+            expected: string | null;
+            /**
+             * Hint
+             * @description The next step; null if there is none.
+             * @example name the column
+             */
+            hint: string | null;
+        };
+        /**
+         * JobReference
+         * @description A job that has started.
+         */
+        JobReference: {
+            /**
+             * Job
+             * @description Id of the job, for `GET /v1/jobs/{job}`.
+             * @example 4f1c2a9be07d3358
+             */
+            job: string;
+        };
+        /**
+         * Jobs
+         * @description The latest jobs of the store, newest first.
+         */
+        Jobs: {
+            /**
+             * Jobs
+             * @description Jobs, newest first.
+             */
+            jobs: components["schemas"]["Job"][];
+        };
+        /**
          * LaterCluster
          * @description A cluster of the later generation.
          *
@@ -3116,6 +3417,212 @@ export interface components {
             positives: components["schemas"]["Positive"][];
         };
         /**
+         * Preview
+         * @description How the server would read a file.
+         *
+         *     The fields `format`, `delimiter`, `encoding`, `decimal`, `smiles_column` and `name_column` can be sent with the
+         *     upload as they are. `read` records were read, `accepted` of them would become items, and `rejected` would not.
+         *     `complete` says whether these are all records of the file. `rows` shows the first records.
+         */
+        Preview: {
+            /**
+             * Format
+             * @description Format of the file.
+             * @example csv
+             */
+            format: string;
+            /**
+             * Delimiter
+             * @description Delimiter; null for formats without one.
+             * @example comma
+             */
+            delimiter: string | null;
+            /**
+             * Encoding
+             * @description Encoding; null for UTF-8.
+             * @example null
+             */
+            encoding: string | null;
+            /**
+             * Decimal
+             * @description Decimal separator of numbers.
+             * @example .
+             * @enum {string}
+             */
+            decimal: "." | ",";
+            /**
+             * Smiles Column
+             * @description Column with the SMILES; null if none is found, and for formats without columns.
+             * @example structure
+             */
+            smiles_column: string | null;
+            /**
+             * Name Column
+             * @description Column with the names; null if none is found.
+             * @example Compound ID
+             */
+            name_column: string | null;
+            /**
+             * Columns
+             * @description Columns or data items, in the order of the file.
+             */
+            columns: components["schemas"]["PreviewColumn"][];
+            /**
+             * Rows
+             * @description The first 10 records.
+             */
+            rows: components["schemas"]["PreviewRow"][];
+            /**
+             * Read
+             * @description Records that were read, at most 200.
+             * @example 200
+             */
+            read: number;
+            /**
+             * Accepted
+             * @description Records that would become items.
+             * @example 199
+             */
+            accepted: number;
+            /**
+             * Rejected
+             * @description Records that would be rejected.
+             * @example 1
+             */
+            rejected: number;
+            /**
+             * Complete
+             * @description Whether these are all records of the file.
+             * @example false
+             */
+            complete: boolean;
+        };
+        /**
+         * PreviewColumn
+         * @description A column of the file.
+         *
+         *     `role` is `structure`, `name` or `property`. `type` is `number` if all values of the previewed records but missing
+         *     markers are numbers. `numbers`, `missing`, `censored` and `texts` count these values. `unit` is a unit in the title,
+         *     such as nM, and `activity` the title of the activity on a logarithmic scale that follows from it.
+         */
+        PreviewColumn: {
+            /**
+             * Name
+             * @description Title of the column.
+             * @example IC50 (nM)
+             */
+            name: string;
+            /**
+             * Role
+             * @description Role of the column.
+             * @example property
+             * @enum {string}
+             */
+            role: "structure" | "name" | "property";
+            /**
+             * Type
+             * @description Type of the values.
+             * @example number
+             * @enum {string}
+             */
+            type: "number" | "text";
+            /**
+             * Unit
+             * @description Unit in the title; null if there is none.
+             * @example nM
+             */
+            unit: string | null;
+            /**
+             * Activity
+             * @description Title of the activity on a logarithmic scale; null if the column has no molar unit.
+             * @example pIC50
+             */
+            activity: string | null;
+            /**
+             * Numbers
+             * @description Number of plain numbers.
+             * @example 194
+             */
+            numbers: number;
+            /**
+             * Missing
+             * @description Number of empty cells and missing markers, such as `n/a`.
+             * @example 2
+             */
+            missing: number;
+            /**
+             * Censored
+             * @description Number of censored numbers, such as `>10000`.
+             * @example 4
+             */
+            censored: number;
+            /**
+             * Texts
+             * @description Number of other texts.
+             * @example 0
+             */
+            texts: number;
+            /**
+             * Examples
+             * @description The first three different values.
+             * @example [
+             *       "12.5",
+             *       "<3",
+             *       "250"
+             *     ]
+             */
+            examples: string[];
+        };
+        /**
+         * PreviewRow
+         * @description A previewed record.
+         *
+         *     `text` is the structure as the file has it, at most 4,096 characters. `smiles` is the SMILES as it would be stored,
+         *     null if the record would be rejected for `reason`.
+         */
+        PreviewRow: {
+            /**
+             * Line
+             * @description Line of the record in the file, from 1.
+             * @example 2
+             */
+            line: number;
+            /**
+             * Text
+             * @description Structure as the file has it, cut to 4,096 characters.
+             * @example OCC
+             */
+            text: string;
+            /**
+             * Name
+             * @description Name; null if there is none.
+             * @example A-1
+             */
+            name: string | null;
+            /**
+             * Smiles
+             * @description SMILES as it would be stored; null if the record would be rejected.
+             * @example CCO
+             */
+            smiles: string | null;
+            /**
+             * Reason
+             * @description Why the record would be rejected; null if it would not.
+             * @example null
+             */
+            reason: string | null;
+            /**
+             * Properties
+             * @description Values by name of the property.
+             * @example {
+             *       "IC50 (nM)": "12.5"
+             *     }
+             */
+            properties: {
+                [key: string]: string;
+            };
+        };
+        /**
          * Product
          * @description A molecule that a transformation makes of an item.
          *
@@ -3387,114 +3894,6 @@ export interface components {
              * @example 24
              */
             values: number;
-        };
-        /**
-         * RankedCluster
-         * @description A cluster, and the values of its items that count.
-         *
-         *     `matches` is the number of items that count, and `size` the number of all its items. `range` and `sd` summarize the
-         *     property of the items that count. `sd` is their standard deviation, null for fewer than two values.
-         */
-        RankedCluster: {
-            /**
-             * Id
-             * @description Rank of the cluster by the number of all its items: the largest has id 1.
-             * @example 17
-             */
-            id: number;
-            /**
-             * Size
-             * @description Number of members.
-             * @example 24
-             */
-            size: number;
-            /**
-             * Centre
-             * @description Id of the center: an item that is typical of the cluster.
-             * @example 0
-             */
-            centre: number;
-            /** @description Values of the property of the items that count; null without a property. */
-            range: components["schemas"]["Range"] | null;
-            /**
-             * Matches
-             * @description Number of items of the cluster that count.
-             * @example 12
-             */
-            matches: number;
-            /**
-             * Sd
-             * @description Standard deviation of these values; null for fewer than two values, or without a property.
-             * @example 0.4
-             */
-            sd: number | null;
-        };
-        /**
-         * RankedClustersPage
-         * @description A page of clusters in the requested order.
-         *
-         *     `items` are the centers of the clusters of this page, by id. `total` is the number of listed clusters, `matches` the
-         *     number of items in them that count, and `singletons` the number of listed clusters with one item that counts.
-         *     `sizes` is a histogram of the listed clusters by their items that count, with the bins 1, 2 to 3, 4 to 7 and so on.
-         */
-        RankedClustersPage: {
-            /**
-             * Generation
-             * @description Generation id.
-             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
-             */
-            generation: string;
-            /**
-             * Method
-             * @description Clustering method.
-             * @example butina
-             * @enum {string}
-             */
-            method: "butina" | "scaffold" | "single";
-            /**
-             * Threshold
-             * @description Smallest similarity of neighbors; null for scaffolds.
-             * @example 0.6
-             */
-            threshold: number | null;
-            /** @description Why the server selected this threshold; null if the request set it. */
-            chosen: components["schemas"]["Chosen"] | null;
-            /**
-             * Clusters
-             * @description Clusters of this page, in the requested order.
-             */
-            clusters: components["schemas"]["RankedCluster"][];
-            /**
-             * Items
-             * @description Items of this page.
-             */
-            items: components["schemas"]["Item"][];
-            /**
-             * Total
-             * @description Number of listed clusters.
-             * @example 128
-             */
-            total: number;
-            /**
-             * Matches
-             * @description Number of items in the listed clusters that count.
-             * @example 1204
-             */
-            matches: number;
-            /**
-             * Singletons
-             * @description Number of listed clusters with one item that counts.
-             * @example 61
-             */
-            singletons: number;
-            /** @description Listed clusters by their items that count, in bins of 1, 2 to 3 and so on. */
-            sizes: components["schemas"]["Histogram"];
-            /**
-             * Next Cursor
-             * @description Cursor of the next page, null on the last page.
-             * @example eyJvZmZzZXQiOjUwfQ
-             */
-            next_cursor: string | null;
         };
         /**
          * Rejection
@@ -4066,6 +4465,96 @@ export interface components {
             ids: number[];
         };
         /**
+         * UploadLimits
+         * @description The limits of uploads to this server.
+         */
+        UploadLimits: {
+            /**
+             * Max Bytes
+             * @description Maximum size of the body of an upload.
+             * @example 209715200
+             */
+            max_bytes: number;
+            /**
+             * Max Seconds
+             * @description Maximum time for the body of an upload.
+             * @example 600
+             */
+            max_seconds: number;
+        };
+        /**
+         * AppendForm
+         * @description A file whose items are appended to a collection.
+         */
+        AppendForm: {
+            /**
+             * File
+             * Format: binary
+             * @description File, with its name. The extension of the name decides the format.
+             * @example smiles,name
+             *     CCO,ethanol
+             */
+            file: string;
+            /**
+             * Format
+             * @description Format of the file. The default is that of its name.
+             * @default null
+             * @example csv
+             */
+            format?: string | null;
+            /**
+             * Smiles Column
+             * @description Column of a table with the SMILES. The default is `smiles`.
+             * @default null
+             * @example structure
+             */
+            smiles_column?: string | null;
+            /**
+             * Name Column
+             * @description Column, or data item of an SD file, with the names. By default, a usual title is found.
+             * @default null
+             * @example Compound ID
+             */
+            name_column?: string | null;
+            /**
+             * Delimiter
+             * @description Delimiter of a text table. The default is found in the header.
+             * @default null
+             * @example comma
+             */
+            delimiter?: ("comma" | "tab" | "semicolon" | "pipe" | "space") | null;
+            /**
+             * Encoding
+             * @description Encoding of a text file. The default is UTF-8.
+             * @default null
+             * @example cp1252
+             */
+            encoding?: string | null;
+            /**
+             * Decimal
+             * @description Decimal separator of numbers in the texts of a table. The default is a point.
+             * @default null
+             * @example .
+             */
+            decimal?: ("." | ",") | null;
+            /**
+             * Properties
+             * @description Columns or data items to keep, a field for each. One empty field keeps none. The default is all.
+             * @default null
+             * @example [
+             *       "IC50 (nM)"
+             *     ]
+             */
+            properties?: string[] | null;
+            /**
+             * Max Rejected
+             * @description Largest share of rejected records. Above it, nothing is published.
+             * @default 0.1
+             * @example 0.1
+             */
+            max_rejected?: number;
+        };
+        /**
          * BatchBody
          * @description The anchors whose positives to sample. The reply has the same order.
          */
@@ -4193,6 +4682,166 @@ export interface components {
              * @example 17
              */
             id: number;
+        };
+        /**
+         * CollectionForm
+         * @description A file of molecules that becomes a new collection, and its recipe.
+         */
+        CollectionForm: {
+            /**
+             * File
+             * Format: binary
+             * @description File, with its name. The extension of the name decides the format.
+             * @example smiles,name
+             *     CCO,ethanol
+             */
+            file: string;
+            /**
+             * Format
+             * @description Format of the file. The default is that of its name.
+             * @default null
+             * @example csv
+             */
+            format?: string | null;
+            /**
+             * Smiles Column
+             * @description Column of a table with the SMILES. The default is `smiles`.
+             * @default null
+             * @example structure
+             */
+            smiles_column?: string | null;
+            /**
+             * Name Column
+             * @description Column, or data item of an SD file, with the names. By default, a usual title is found.
+             * @default null
+             * @example Compound ID
+             */
+            name_column?: string | null;
+            /**
+             * Delimiter
+             * @description Delimiter of a text table. The default is found in the header.
+             * @default null
+             * @example comma
+             */
+            delimiter?: ("comma" | "tab" | "semicolon" | "pipe" | "space") | null;
+            /**
+             * Encoding
+             * @description Encoding of a text file. The default is UTF-8.
+             * @default null
+             * @example cp1252
+             */
+            encoding?: string | null;
+            /**
+             * Decimal
+             * @description Decimal separator of numbers in the texts of a table. The default is a point.
+             * @default null
+             * @example .
+             */
+            decimal?: ("." | ",") | null;
+            /**
+             * Properties
+             * @description Columns or data items to keep, a field for each. One empty field keeps none. The default is all.
+             * @default null
+             * @example [
+             *       "IC50 (nM)"
+             *     ]
+             */
+            properties?: string[] | null;
+            /**
+             * Max Rejected
+             * @description Largest share of rejected records. Above it, nothing is published.
+             * @default 0.1
+             * @example 0.1
+             */
+            max_rejected?: number;
+            /**
+             * Name
+             * @description Name of the new collection.
+             * @example mine
+             */
+            name: string;
+            /**
+             * Preset
+             * @description Recipe to start from.
+             * @default default
+             * @example default
+             * @enum {string}
+             */
+            preset?: "default" | "paper" | "rc";
+            /**
+             * Fingerprint
+             * @description Fingerprint. The default is that of the preset.
+             * @default null
+             * @example morgan
+             */
+            fingerprint?: ("morgan" | "rdkit" | "maccs" | "atompair" | "torsion") | null;
+            /**
+             * Radius
+             * @description Radius of Morgan fingerprints.
+             * @default null
+             * @example 2
+             */
+            radius?: number | null;
+            /**
+             * Bits
+             * @description Length of the fingerprints.
+             * @default null
+             * @example 2048
+             */
+            bits?: number | null;
+            /**
+             * Chirality
+             * @description Whether fingerprints include chirality.
+             * @default null
+             * @example false
+             */
+            chirality?: boolean | null;
+            /**
+             * Candidates
+             * @description Candidate rule.
+             * @default null
+             * @example exact
+             */
+            candidates?: ("exact" | "window") | null;
+            /**
+             * Threshold
+             * @description Smallest similarity of an edge.
+             * @default null
+             * @example 0.4
+             */
+            threshold?: number | null;
+            /**
+             * Top K
+             * @description Neighbors that each item keeps; 0 for all.
+             * @default null
+             * @example 70
+             */
+            top_k?: number | null;
+            /**
+             * Standardize
+             * @description Steps of the standardization, a field for each. The default is none.
+             * @default null
+             * @example [
+             *       "largest_fragment",
+             *       "uncharge"
+             *     ]
+             */
+            standardize?: ("largest_fragment" | "uncharge" | "tautomer")[] | null;
+            /**
+             * Inchikey
+             * @description Whether to compute InChIKeys.
+             * @default null
+             * @example false
+             */
+            inchikey?: boolean | null;
+            /**
+             * Duplicates
+             * @description Rule for the value of a column in which the records of an item differ.
+             * @default first
+             * @example first
+             * @enum {string}
+             */
+            duplicates?: "first" | "mean" | "median" | "list" | "reject";
         };
         /**
          * ExportBody
@@ -4482,6 +5131,69 @@ export interface components {
              * @example 3
              */
             count: number;
+        };
+        /**
+         * PreviewForm
+         * @description A file to preview.
+         */
+        PreviewForm: {
+            /**
+             * File
+             * Format: binary
+             * @description File, with its name. The extension of the name decides the format.
+             * @example smiles,name
+             *     CCO,ethanol
+             */
+            file: string;
+            /**
+             * Format
+             * @description Format of the file. The default is that of its name.
+             * @default null
+             * @example csv
+             */
+            format?: string | null;
+            /**
+             * Smiles Column
+             * @description Column of a table with the SMILES. The default is `smiles`.
+             * @default null
+             * @example structure
+             */
+            smiles_column?: string | null;
+            /**
+             * Name Column
+             * @description Column, or data item of an SD file, with the names. By default, a usual title is found.
+             * @default null
+             * @example Compound ID
+             */
+            name_column?: string | null;
+            /**
+             * Delimiter
+             * @description Delimiter of a text table. The default is found in the header.
+             * @default null
+             * @example comma
+             */
+            delimiter?: ("comma" | "tab" | "semicolon" | "pipe" | "space") | null;
+            /**
+             * Encoding
+             * @description Encoding of a text file. The default is UTF-8.
+             * @default null
+             * @example cp1252
+             */
+            encoding?: string | null;
+            /**
+             * Decimal
+             * @description Decimal separator of numbers in the texts of a table. The default is a point.
+             * @default null
+             * @example .
+             */
+            decimal?: ("." | ",") | null;
+            /**
+             * Partial
+             * @description Whether the file is only the beginning of a larger one. The last record is then ignored.
+             * @default false
+             * @example false
+             */
+            partial?: boolean;
         };
         /**
          * Problem
@@ -4789,129 +5501,30 @@ export interface components {
             matrix?: string[] | null;
         };
         /**
-         * RankedClustersBody
-         * @description A clustering, the items of it that count, and the order of the clusters.
+         * RemoveBody
+         * @description Items to remove from a collection.
          *
-         *     All items are clustered. The items that count are the result of a query: a source, and conditions that items must
-         *     all meet. The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items.
+         *     Exactly one field must be set.
          */
-        RankedClustersBody: {
+        RemoveBody: {
             /**
-             * Filters
-             * @description Up to 100 filters. An item must pass all of them.
-             * @default null
-             */
-            filters?: components["schemas"]["Filter"][] | null;
-            /**
-             * Name
-             * @description Prefix of one of the item's names, without regard to case.
-             * @default null
-             * @example 1
-             */
-            name?: string | null;
-            /**
-             * Substructure
-             * @description Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.
-             * @default null
-             * @example c1ccncc1
-             */
-            substructure?: string | components["schemas"]["Substructure"] | null;
-            /**
-             * @description Source: the items that are similar to a structure.
-             * @default null
-             */
-            similar?: components["schemas"]["SimilarSource"] | null;
-            /**
-             * @description Source: the stored neighbors of an item.
-             * @default null
-             */
-            neighbors_of?: components["schemas"]["NeighborsSource"] | null;
-            /**
-             * @description Source: the members of a cluster.
-             * @default null
-             */
-            cluster?: components["schemas"]["ClusterSource"] | null;
-            /**
-             * Scaffold
-             * @description Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the molecules without rings.
-             * @default null
-             * @example c1ccccc1
-             */
-            scaffold?: string | null;
-            /**
-             * Ids
-             * @description Source: up to 10,000 item ids.
+             * Names
+             * @description Names of items.
              * @default null
              * @example [
-             *       0,
-             *       1,
-             *       2
+             *       "aspirin"
              *     ]
              */
-            ids?: number[] | null;
+            names?: string[] | null;
             /**
-             * @description Order of the items. The default is the order of the source.
+             * Smiles
+             * @description SMILES of molecules.
              * @default null
+             * @example [
+             *       "CCO"
+             *     ]
              */
-            sort?: components["schemas"]["Sort"] | null;
-            /**
-             * Method
-             * @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage).
-             * @default butina
-             * @example single
-             * @enum {string}
-             */
-            method?: "butina" | "scaffold" | "single";
-            /**
-             * Threshold
-             * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.55. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
-             * @default null
-             * @example 0.6
-             */
-            threshold?: number | null;
-            /**
-             * Property
-             * @description Numeric property, by its column name in exports. Its values are summarized for each cluster.
-             * @default null
-             * @example logp
-             */
-            property?: string | null;
-            /**
-             * By
-             * @description Order of the clusters: `size` is the number of items that count, `mean` and `sd` are the mean and the standard deviation of the property. Clusters without this number come last.
-             * @default size
-             * @example mean
-             * @enum {string}
-             */
-            by?: "size" | "mean" | "sd";
-            /**
-             * Descending
-             * @description Whether the largest number comes first.
-             * @default true
-             * @example true
-             */
-            descending?: boolean;
-            /**
-             * Min Size
-             * @description Smallest number of items that count in a listed cluster.
-             * @default 1
-             * @example 2
-             */
-            min_size?: number;
-            /**
-             * Limit
-             * @description Clusters per page.
-             * @default 100
-             * @example 20
-             */
-            limit?: number;
-            /**
-             * Cursor
-             * @description `next_cursor` of the previous page. The default is the first page.
-             * @default null
-             * @example eyJvZmZzZXQiOjUwfQ
-             */
-            cursor?: string | null;
+            smiles?: string[] | null;
         };
         /**
          * ScaffoldTreeBody
@@ -5443,7 +6056,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5621,7 +6234,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5778,7 +6391,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5814,7 +6427,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is larger than 2 MiB. */
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5823,7 +6436,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is not JSON. */
+            /** @description The body is not JSON, or an upload is not a multipart form. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5924,7 +6537,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5969,7 +6582,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is larger than 2 MiB. */
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5978,7 +6591,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is not JSON. */
+            /** @description The body is not JSON, or an upload is not a multipart form. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -6072,7 +6685,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6222,7 +6835,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6359,7 +6972,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6404,7 +7017,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is larger than 2 MiB. */
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -6413,7 +7026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is not JSON. */
+            /** @description The body is not JSON, or an upload is not a multipart form. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -6496,7 +7109,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6507,6 +7120,159 @@ export interface operations {
             };
             /** @description No media type in Accept is offered. */
             406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_collection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "file": "smiles,name\nCCO,ethanol\n",
+                 *       "format": "csv",
+                 *       "smiles_column": "structure",
+                 *       "name_column": "Compound ID",
+                 *       "delimiter": "comma",
+                 *       "encoding": "cp1252",
+                 *       "decimal": ".",
+                 *       "properties": [
+                 *         "IC50 (nM)"
+                 *       ],
+                 *       "max_rejected": 0.1,
+                 *       "name": "mine",
+                 *       "preset": "default",
+                 *       "fingerprint": "morgan",
+                 *       "radius": 2,
+                 *       "bits": 2048,
+                 *       "chirality": false,
+                 *       "candidates": "exact",
+                 *       "threshold": 0.4,
+                 *       "top_k": 70,
+                 *       "standardize": [
+                 *         "largest_fragment",
+                 *         "uncharge"
+                 *       ],
+                 *       "inchikey": false,
+                 *       "duplicates": "first"
+                 *     }
+                 */
+                "multipart/form-data": components["schemas"]["CollectionForm"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobReference"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON, or an upload is not a multipart form. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6597,7 +7363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6804,7 +7570,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6960,7 +7726,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7113,7 +7879,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7158,7 +7924,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is larger than 2 MiB. */
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -7167,7 +7933,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is not JSON. */
+            /** @description The body is not JSON, or an upload is not a multipart form. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -7281,7 +8047,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7420,7 +8186,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7562,7 +8328,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7701,7 +8467,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7837,7 +8603,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7978,7 +8744,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8016,162 +8782,6 @@ export interface operations {
             };
             /** @description The generation was deleted. */
             410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A value is invalid or over its limit. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A quota of the key is used up; see Retry-After. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Internal error. The server's log has the details under the id in `instance`. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    ranked_clusters: {
-        parameters: {
-            query?: {
-                /**
-                 * @description Generation id. The default is the generation of the cursor, or the current generation.
-                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
-                 */
-                generation?: string | null;
-            };
-            header?: never;
-            path: {
-                /** @description Collection. */
-                c: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "1",
-                 *       "method": "single"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RankedClustersBody"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RankedClustersPage"];
-                };
-            };
-            /** @description The cursor or the JSON is malformed, or the Host is not served. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key is missing, unknown, revoked or expired. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The collection, item or generation does not exist. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No media type in Accept is offered. */
-            406: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request is valid, but not for this collection. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The generation was deleted. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is larger than 2 MiB. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is not JSON. */
-            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8286,7 +8896,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8428,7 +9038,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8578,7 +9188,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8715,7 +9325,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8862,7 +9472,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9012,7 +9622,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9160,7 +9770,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9335,7 +9945,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9473,7 +10083,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9518,7 +10128,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is larger than 2 MiB. */
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -9527,7 +10137,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is not JSON. */
+            /** @description The body is not JSON, or an upload is not a multipart form. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -9658,7 +10268,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9806,7 +10416,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9851,7 +10461,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is larger than 2 MiB. */
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -9860,7 +10470,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is not JSON. */
+            /** @description The body is not JSON, or an upload is not a multipart form. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -9969,7 +10579,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10014,7 +10624,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is larger than 2 MiB. */
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -10023,7 +10633,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is not JSON. */
+            /** @description The body is not JSON, or an upload is not a multipart form. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10149,7 +10759,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10316,7 +10926,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10451,7 +11061,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10579,7 +11189,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10714,7 +11324,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10890,7 +11500,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11048,7 +11658,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11093,7 +11703,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is larger than 2 MiB. */
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -11102,7 +11712,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is not JSON. */
+            /** @description The body is not JSON, or an upload is not a multipart form. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -11209,7 +11819,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11328,7 +11938,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11449,7 +12059,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11478,6 +12088,837 @@ export interface operations {
             };
             /** @description The generation was deleted. */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    append: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "file": "smiles,name\nCCO,ethanol\n",
+                 *       "format": "csv",
+                 *       "smiles_column": "structure",
+                 *       "name_column": "Compound ID",
+                 *       "delimiter": "comma",
+                 *       "encoding": "cp1252",
+                 *       "decimal": ".",
+                 *       "properties": [
+                 *         "IC50 (nM)"
+                 *       ],
+                 *       "max_rejected": 0.1
+                 *     }
+                 */
+                "multipart/form-data": components["schemas"]["AppendForm"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobReference"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON, or an upload is not a multipart form. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "names": [
+                 *         "aspirin"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RemoveBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobReference"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON, or an upload is not a multipart form. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "file": "smiles,name\nCCO,ethanol\n",
+                 *       "format": "csv",
+                 *       "smiles_column": "structure",
+                 *       "name_column": "Compound ID",
+                 *       "delimiter": "comma",
+                 *       "encoding": "cp1252",
+                 *       "decimal": ".",
+                 *       "partial": false
+                 *     }
+                 */
+                "multipart/form-data": components["schemas"]["PreviewForm"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preview"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON, or an upload is not a multipart form. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Jobs"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the job. */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_rejections: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the job. */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful reply. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the job. */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11608,7 +13049,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key does not grant this access, or does not grant it to this collection. */
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
             403: {
                 headers: {
                     [name: string]: unknown;
