@@ -63,7 +63,7 @@ class PreviewForm(FileFields):
     partial: Annotated[
         bool,
         Field(
-            description="Whether the file is only the beginning of a larger one. The last record is then ignored.",
+            description="Whether the file is the beginning of a larger text file. Its last record is then ignored.",
             examples=[False],
         ),
     ] = False

@@ -1,0 +1,318 @@
+"""Uploads create and change collections, in jobs that every server of the store sees and that end with their server."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from graphkin.api.jobs import safe_name
+from graphkin.api.settings import Settings
+from graphkin.client import Graphkin
+from graphkin.ingest import pipeline
+from graphkin.protocol.errors import Conflict, NotFound
+from graphkin.protocol.keys import create_key
+from graphkin.similarity.molecules.recipe import resolve
+from graphkin.store import open_store
+from tests.until import until
+
+Serve = Callable[..., AbstractContextManager[httpx.Client]]
+
+TABLE = "id,Structure,IC50 (nM)\nA,CCO,12\nB,CCN,3\nC,CCCO,40\nD,CCCCO,7\n"
+FIELDS = {"name": "mine", "smiles_column": "Structure", "threshold": "0.2"}
+SERVER = (
+    "from graphkin.api.serve import Server\n"
+    "from graphkin.api.settings import Settings\n"
+    "server = Server(Settings())\n"
+    "print(server.url, flush=True)\n"
+    "server.run()\n"
+)
+"""Serves with the settings of the environment."""
+
+
+def upload(
+    client: httpx.Client, path: str = "/v1/collections", text: str = TABLE, file_name: str = "mine.csv", **fields: Any
+) -> httpx.Response:
+    return client.post(path, data=fields, files={"file": (file_name, text.encode())})
+
+
+def wait(client: httpx.Client, reply: httpx.Response) -> dict[str, Any]:
+    """Return a job when it has ended."""
+    assert reply.status_code == 202, reply.text
+    path = reply.headers["Location"]
+    assert path == f"/v1/jobs/{reply.json()['job']}"
+
+    def ended() -> dict[str, Any] | None:
+        job: dict[str, Any] = client.get(path).json()
+        return None if job["state"] == "running" else job
+
+    return until(ended)
+
+
+def test_files_create_and_change_a_collection_of_a_store_that_did_not_exist(serve: Serve, tmp_path: Path) -> None:
+    store = tmp_path / "new"
+    with serve(store) as client:
+        assert client.get("/v1/collections").json()["collections"] == []
+        assert client.get("/readyz").status_code in (200, 503)
+        assert not store.exists()
+        job = wait(client, upload(client, **FIELDS))
+        assert (job["state"], job["command"], job["collection"], job["source"]) == (
+            "done",
+            "ingest",
+            "mine",
+            "mine.csv",
+        )
+        assert (job["items"], job["rejected"], job["error"]) == (4, 0, None)
+        detail = client.get("/v1/collections/mine").json()
+        assert detail["generation"] == job["generation"]
+        assert [each["name"] for each in detail["manifest"]["inputs"]] == ["mine.csv"]
+
+        more = "smiles,name\nCCCCCO,E\nC1CC,broken\n"
+        job = wait(client, upload(client, "/v1/collections/mine/append", more, "more.csv", max_rejected="0.5"))
+        assert (job["state"], job["items"], job["rejected"]) == ("done", 1, 1)
+        rejections = client.get(f"/v1/jobs/{job['id']}/rejections")
+        assert rejections.headers["Content-Disposition"] == 'attachment; filename="mine.rejections.csv"'
+        lines = rejections.text.splitlines()
+        assert lines[0] == "source,line,input,reason"
+        assert lines[1].startswith("more.csv,3,C1CC,")
+
+        job = wait(client, client.post("/v1/collections/mine/remove", json={"names": ["A", "nobody"]}))
+        assert (job["state"], job["items"], job["rejected"]) == ("done", 1, 1)
+        assert "nobody" in client.get(f"/v1/jobs/{job['id']}/rejections").text
+        assert client.get("/v1/collections/mine").json()["manifest"]["counts"]["kept"] == 4
+        commands = [each["command"] for each in client.get("/v1/jobs").json()["jobs"]]
+        assert sorted(commands) == ["append", "ingest", "remove"]
+        assert upload(client, **FIELDS).status_code == 409
+    (tmp_path / "same.csv").write_text(TABLE)
+    assert all(not any(folder.iterdir()) for folder in (tmp_path.parent).glob("cache*/jobs/*/*/files"))
+
+
+def test_upload_publishes_the_generation_of_an_ingest(serve: Serve, tmp_path: Path, nci_file: Path) -> None:
+    lines = nci_file.read_text().splitlines()[:300]
+    (tmp_path / "nci.smi").write_text("\n".join(lines) + "\n")
+    with open_store(tmp_path / "store", create=True) as store:
+        expected = pipeline.ingest(store, "command", [str(tmp_path / "nci.smi")], resolve(threshold=0.5)).generation
+    with serve(tmp_path / "store") as client, Graphkin(str(client.base_url)) as server:
+        with (tmp_path / "nci.smi").open("rb") as file:
+            assert server.preview(file).accepted == 200
+            file.seek(0)
+            job = server.create_collection(file, "uploaded", threshold=0.5)
+        until(lambda: server.job(job).state != "running")
+        assert server.job(job).generation == expected
+        assert server.jobs()[0].id == job
+        with pytest.raises(Conflict):
+            server.cancel_job(job)
+        with pytest.raises(NotFound):
+            server.job_rejections(job)
+
+
+def test_job_that_rejects_too_much_publishes_nothing(serve: Serve, tmp_path: Path) -> None:
+    with serve(tmp_path / "store") as client:
+        job = wait(
+            client,
+            upload(client, text="smiles\nCCO\nC1CC\nC1C\n", file_name="my file.csv", name_column="", name="bad"),
+        )
+        assert (job["state"], job["rejected"], job["generation"]) == ("failed", 2, None)
+        assert "nothing was published" in job["error"]["detail"]
+        assert str(tmp_path) not in json.dumps(job)
+        rejections = client.get(f"/v1/jobs/{job['id']}/rejections").text
+        assert [line.partition(",")[0] for line in rejections.splitlines()[1:]] == ["my file.csv"] * 2
+        job = wait(client, upload(client, text="a,b\n1,2\n", **FIELDS))
+        assert job["error"]["hint"] == "name the column with smiles_column="
+        assert client.get("/v1/collections").json()["collections"] == []
+
+
+def test_job_is_canceled_from_another_server_and_leaves_its_slot(serve: Serve, tmp_path: Path, nci_file: Path) -> None:
+    cache, text = tmp_path / "cache", nci_file.read_text()
+    with (
+        serve(tmp_path / "store", cache_dir=cache, jobs=1) as one,
+        serve(tmp_path / "store", cache_dir=cache, jobs=1) as other,
+    ):
+        reply = upload(one, text=text, file_name="nci.smi", name="nci")
+        refused = upload(other, **FIELDS)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+        assert other.get(reply.headers["Location"]).json()["state"] == "running"
+        assert other.post(f"{reply.headers['Location']}/cancel").json()["state"] in ("running", "canceled")
+        assert wait(one, reply)["state"] == "canceled"
+        job = until(lambda: (again := upload(other, **FIELDS)).status_code == 202 and wait(other, again))
+        assert job["state"] == "done"
+        assert [each["name"] for each in one.get("/v1/collections").json()["collections"]] == ["mine"]
+
+
+def test_killed_server_ends_its_jobs_and_the_next_one_says_so(serve: Serve, tmp_path: Path, nci_file: Path) -> None:
+    variables = {"STORE": str(tmp_path / "store"), "PORT": "0", "CACHE_DIR": str(tmp_path / "cache")}
+    environment = {**os.environ, **{f"GRAPHKIN_{name}": value for name, value in variables.items()}}
+    command = [sys.executable, "-c", SERVER]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        with httpx.Client(base_url=process.stdout.readline().strip(), timeout=60) as client:
+            reply = upload(client, text=nci_file.read_text(), file_name="nci.smi", name="nci")
+            jobs = [each for each in psutil.Process(process.pid).children() if "graphkin.library.job" in each.cmdline()]
+        process.send_signal(signal.SIGKILL)
+    assert len(jobs) == 1
+    _, alive = psutil.wait_procs(jobs, timeout=60)
+    assert not alive
+    with serve(tmp_path / "store", cache_dir=tmp_path / "cache") as client:
+        job = client.get(reply.headers["Location"]).json()
+        assert (job["state"], job["generation"]) == ("failed", None)
+        assert "server stopped" in job["error"]["detail"]
+        assert client.get("/v1/collections").json()["collections"] == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://localhost:1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_pages_of_other_origins_change_nothing(own_folder: Path, serve: Serve, headers: dict[str, str]) -> None:
+    with serve(own_folder, cors_origins="*") as client:
+        for path, request in (
+            ("/v1/collections", {"data": FIELDS, "files": {"file": ("mine.csv", TABLE)}}),
+            ("/v1/collections/nci/append", {"files": {"file": ("mine.csv", TABLE)}}),
+            ("/v1/collections/nci/remove", {"json": {"names": ["1"]}}),
+            ("/v1/previews", {"files": {"file": ("mine.csv", TABLE)}}),
+            ("/v1/jobs/0123456789abcdef/cancel", {}),
+        ):
+            reply = client.post(path, headers=headers, **request)
+            assert (reply.status_code, reply.json()["title"]) == (403, "Key not for this"), path
+        assert client.get("/v1/jobs").json() == {"jobs": []}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, True),
+        ({"host": "::1"}, True),
+        ({"host": "0.0.0.0"}, False),
+        ({"allowed_hosts": "localhost,lab.example.org"}, False),
+        ({"allowed_hosts": "*"}, False),
+        ({"host": "0.0.0.0", "writes": True}, True),
+        ({"writes": False}, False),
+    ],
+)
+def test_only_a_server_that_no_other_machine_reaches_accepts_writes_by_default(
+    settings: dict[str, Any], expected: bool
+) -> None:
+    assert Settings(store="s", **settings).accepts_writes is expected
+
+
+def test_server_without_writes_refuses_uploads(store_folder: Path, serve: Serve) -> None:
+    with serve(store_folder, writes=False) as client:
+        assert client.get("/v1/collections").json()["uploads"] is None
+        assert upload(client, **FIELDS).status_code == 403
+        assert client.post("/v1/collections/nci/remove", json={"names": ["1"]}).status_code == 403
+        assert client.get("/v1/jobs").status_code == 403
+
+
+def test_key_limits_uploads_to_its_collections(own_folder: Path, serve: Serve) -> None:
+    secrets = {}
+    with open_store(own_folder) as store:
+        for name, access, collections in (("all", "write", []), ("mine", "write", ["mine"]), ("reader", "read", [])):
+            secrets[name], key = create_key(name, [access, "read"], collections)  # type: ignore[list-item]
+            store.keys().add(key)
+    headers = {name: {"Authorization": f"Bearer {secret}"} for name, secret in secrets.items()}
+    with serve(own_folder) as client:
+        file = {"file": ("mine.csv", TABLE)}
+        limits = {name: client.get("/v1/collections", headers=each).json()["uploads"] for name, each in headers.items()}
+        assert (limits["reader"], limits["all"]) == (None, {"max_bytes": 200 * 2**20, "max_seconds": 600.0})
+        refused = client.post("/v1/collections", data={**FIELDS, "name": "other"}, files=file, headers=headers["mine"])
+        assert refused.status_code == 403
+        assert client.post("/v1/collections", data=FIELDS, files=file, headers=headers["reader"]).status_code == 403
+        client.headers = httpx.Headers(headers["mine"])
+        job = wait(client, client.post("/v1/collections", data=FIELDS, files=file))
+        assert job["state"] == "done"
+        with open_store(own_folder) as store:
+            secret, key = create_key("elsewhere", ["write"], ["nci"])
+            store.keys().add(key)
+        elsewhere = {"Authorization": f"Bearer {secret}"}
+        until(lambda: client.get("/v1/jobs", headers=elsewhere).status_code != 401)
+        assert client.get("/v1/jobs", headers=elsewhere).json() == {"jobs": []}
+        assert client.get(f"/v1/jobs/{job['id']}", headers=elsewhere).status_code == 403
+        assert client.post(f"/v1/jobs/{job['id']}/cancel", headers=elsewhere).status_code == 403
+
+
+def test_limits_of_uploads(store_folder: Path, serve: Serve) -> None:
+    limits = {"upload_bytes": 2000, "upload_seconds": 0.5, "body_seconds": 3600}
+    with serve(store_folder, **limits) as client:
+        assert upload(client, "/v1/previews", text="C" * 2000).status_code == 413
+        chunked = client.post(
+            "/v1/previews", content=iter([b"x" * 1500] * 2), headers={"Content-Type": "multipart/form-data; boundary=b"}
+        )
+        assert chunked.status_code == 413
+        address = (client.base_url.host, client.base_url.port or 80)
+        head = "POST /v1/previews HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
+        kind = "Content-Type: multipart/form-data; boundary=b\r\n\r\n"
+        with socket.create_connection(address, timeout=60) as connection:
+            connection.sendall(f"{head}{kind}--b".encode())
+            assert connection.recv(65536).startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.parametrize(
+    ("request_options", "status", "part"),
+    [
+        ({"json": {"name": "mine"}}, 415, "multipart form"),
+        ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 400, "boundary"),
+        (
+            {"content": b"garbage", "headers": {"Content-Type": "multipart/form-data; boundary=b"}},
+            400,
+            "cannot be read",
+        ),
+        ({"data": {"name": "mine"}, "files": {"other": ("a.csv", TABLE)}}, 422, "file"),
+        ({"data": {"name": "mine", "file": TABLE}, "files": {"file": ("a.csv", TABLE)}}, 400, "not a file"),
+        ({"data": {"name": "mine"}, "files": [("file", ("a.csv", TABLE))] * 2}, 400, "Too many files"),
+        ({"data": {"name": "../mine"}, "files": {"file": ("a.csv", TABLE)}}, 422, "valid name"),
+        ({"data": {"name": "mine", "colour": "red"}, "files": {"file": ("a.csv", TABLE)}}, 422, "colour"),
+        ({"data": {"name": "mine", "threshold": "2"}, "files": {"file": ("a.csv", TABLE)}}, 422, "threshold"),
+        ({"data": {"name": ["mine", "yours"]}, "files": {"file": ("a.csv", TABLE)}}, 422, "name"),
+    ],
+)
+def test_invalid_forms_are_explained(
+    client: httpx.Client, request_options: dict[str, Any], status: int, part: str
+) -> None:
+    reply = client.post("/v1/collections", **request_options)
+    assert reply.status_code == status, reply.text
+    assert part in reply.json()["detail"]
+    assert reply.json()["hint"]
+
+
+def test_preview_of_a_file_changes_nothing(client: httpx.Client) -> None:
+    before = client.get("/v1/collections").json()
+    reply = client.post("/v1/previews", files={"file": ("../../t.csv", TABLE)}, data={"name_column": "id"}).json()
+    assert (reply["smiles_column"], reply["name_column"], reply["accepted"]) == ("Structure", "id", 4)
+    refused = client.post("/v1/previews", files={"file": ("t.xlsx", TABLE)})
+    assert (refused.status_code, refused.json()["detail"]) == (422, "t.xlsx is not an Excel workbook")
+    assert client.get("/v1/collections").json() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("my molecules (1).csv", "my molecules (1).csv"),
+        ("../../etc/passwd", "passwd"),
+        (r"C:\data\set.sdf", "set.sdf"),
+        ("-", "upload"),
+        ("..", "upload"),
+        ("--store.csv", "store.csv"),
+        ("rdkit.py", "rdkit.txt"),
+        ("a\n\0b.smi", "a__b.smi"),
+        ("mötley.csv", "mötley.csv"),
+        ("x" * 300 + ".csv", "x" * 146 + ".csv"),
+        ("", "upload"),
+    ],
+)
+def test_name_of_an_uploaded_file_is_safe(name: str, safe: str) -> None:
+    assert safe_name(name) == safe
