@@ -403,7 +403,14 @@ export interface paths {
          */
         get: operations["clusters"];
         put?: never;
-        post?: never;
+        /**
+         * Filter and sort clusters
+         * @description The clusters that contain items of a query, in an order.
+         *
+         *     All items are clustered, and the ids of the clusters are those of `GET clusters`. Only the items of the query count
+         *     for the order and for the summaries of the property.
+         */
+        post: operations["ranked_clusters"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3896,6 +3903,114 @@ export interface components {
             values: number;
         };
         /**
+         * RankedCluster
+         * @description A cluster, and the values of its items that count.
+         *
+         *     `matches` is the number of items that count, and `size` the number of all its items. `range` and `sd` summarize the
+         *     property of the items that count. `sd` is their standard deviation, null for fewer than two values.
+         */
+        RankedCluster: {
+            /**
+             * Id
+             * @description Rank of the cluster by the number of all its items: the largest has id 1.
+             * @example 17
+             */
+            id: number;
+            /**
+             * Size
+             * @description Number of members.
+             * @example 24
+             */
+            size: number;
+            /**
+             * Centre
+             * @description Id of the center: an item that is typical of the cluster.
+             * @example 0
+             */
+            centre: number;
+            /** @description Values of the property of the items that count; null without a property. */
+            range: components["schemas"]["Range"] | null;
+            /**
+             * Matches
+             * @description Number of items of the cluster that count.
+             * @example 12
+             */
+            matches: number;
+            /**
+             * Sd
+             * @description Standard deviation of these values; null for fewer than two values, or without a property.
+             * @example 0.4
+             */
+            sd: number | null;
+        };
+        /**
+         * RankedClustersPage
+         * @description A page of clusters in the requested order.
+         *
+         *     `items` are the centers of the clusters of this page, by id. `total` is the number of listed clusters, `matches` the
+         *     number of items in them that count, and `singletons` the number of listed clusters with one item that counts.
+         *     `sizes` is a histogram of the listed clusters by their items that count, with the bins 1, 2 to 3, 4 to 7 and so on.
+         */
+        RankedClustersPage: {
+            /**
+             * Generation
+             * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
+            generation: string;
+            /**
+             * Method
+             * @description Clustering method.
+             * @example butina
+             * @enum {string}
+             */
+            method: "butina" | "scaffold" | "single";
+            /**
+             * Threshold
+             * @description Smallest similarity of neighbors; null for scaffolds.
+             * @example 0.6
+             */
+            threshold: number | null;
+            /** @description Why the server selected this threshold; null if the request set it. */
+            chosen: components["schemas"]["Chosen"] | null;
+            /**
+             * Clusters
+             * @description Clusters of this page, in the requested order.
+             */
+            clusters: components["schemas"]["RankedCluster"][];
+            /**
+             * Items
+             * @description Items of this page.
+             */
+            items: components["schemas"]["Item"][];
+            /**
+             * Total
+             * @description Number of listed clusters.
+             * @example 128
+             */
+            total: number;
+            /**
+             * Matches
+             * @description Number of items in the listed clusters that count.
+             * @example 1204
+             */
+            matches: number;
+            /**
+             * Singletons
+             * @description Number of listed clusters with one item that counts.
+             * @example 61
+             */
+            singletons: number;
+            /** @description Listed clusters by their items that count, in bins of 1, 2 to 3 and so on. */
+            sizes: components["schemas"]["Histogram"];
+            /**
+             * Next Cursor
+             * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
+             */
+            next_cursor: string | null;
+        };
+        /**
          * Rejection
          * @description A rejected record.
          *
@@ -5189,7 +5304,7 @@ export interface components {
             decimal?: ("." | ",") | null;
             /**
              * Partial
-             * @description Whether the file is only the beginning of a larger one. The last record is then ignored.
+             * @description Whether the file is the beginning of a larger text file. Its last record is then ignored.
              * @default false
              * @example false
              */
@@ -5499,6 +5614,131 @@ export interface components {
              *     ]
              */
             matrix?: string[] | null;
+        };
+        /**
+         * RankedClustersBody
+         * @description A clustering, the items of it that count, and the order of the clusters.
+         *
+         *     All items are clustered. The items that count are the result of a query: a source, and conditions that items must
+         *     all meet. The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items.
+         */
+        RankedClustersBody: {
+            /**
+             * Filters
+             * @description Up to 100 filters. An item must pass all of them.
+             * @default null
+             */
+            filters?: components["schemas"]["Filter"][] | null;
+            /**
+             * Name
+             * @description Prefix of one of the item's names, without regard to case.
+             * @default null
+             * @example 1
+             */
+            name?: string | null;
+            /**
+             * Substructure
+             * @description Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.
+             * @default null
+             * @example c1ccncc1
+             */
+            substructure?: string | components["schemas"]["Substructure"] | null;
+            /**
+             * @description Source: the items that are similar to a structure.
+             * @default null
+             */
+            similar?: components["schemas"]["SimilarSource"] | null;
+            /**
+             * @description Source: the stored neighbors of an item.
+             * @default null
+             */
+            neighbors_of?: components["schemas"]["NeighborsSource"] | null;
+            /**
+             * @description Source: the members of a cluster.
+             * @default null
+             */
+            cluster?: components["schemas"]["ClusterSource"] | null;
+            /**
+             * Scaffold
+             * @description Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the molecules without rings.
+             * @default null
+             * @example c1ccccc1
+             */
+            scaffold?: string | null;
+            /**
+             * Ids
+             * @description Source: up to 10,000 item ids.
+             * @default null
+             * @example [
+             *       0,
+             *       1,
+             *       2
+             *     ]
+             */
+            ids?: number[] | null;
+            /**
+             * @description Order of the items. The default is the order of the source.
+             * @default null
+             */
+            sort?: components["schemas"]["Sort"] | null;
+            /**
+             * Method
+             * @description Clustering method: `butina` (Taylor-Butina), `scaffold` (Bemis-Murcko scaffolds) or `single` (single linkage).
+             * @default butina
+             * @example single
+             * @enum {string}
+             */
+            method?: "butina" | "scaffold" | "single";
+            /**
+             * Threshold
+             * @description Smallest similarity of neighbors. For `butina` it is independent of the stored threshold, and the default is 0.55. For `single` the default is the smallest threshold at which the largest cluster has at most a tenth of all items, or at most 10 items if that is more. `scaffold` accepts no threshold.
+             * @default null
+             * @example 0.6
+             */
+            threshold?: number | null;
+            /**
+             * Property
+             * @description Numeric property, by its column name in exports. Its values are summarized for each cluster.
+             * @default null
+             * @example logp
+             */
+            property?: string | null;
+            /**
+             * By
+             * @description Order of the clusters: `size` is the number of items that count, `mean` and `sd` are the mean and the standard deviation of the property. Clusters without this number come last.
+             * @default size
+             * @example mean
+             * @enum {string}
+             */
+            by?: "size" | "mean" | "sd";
+            /**
+             * Descending
+             * @description Whether the largest number comes first.
+             * @default true
+             * @example true
+             */
+            descending?: boolean;
+            /**
+             * Min Size
+             * @description Smallest number of items that count in a listed cluster.
+             * @default 1
+             * @example 2
+             */
+            min_size?: number;
+            /**
+             * Limit
+             * @description Clusters per page.
+             * @default 100
+             * @example 20
+             */
+            limit?: number;
+            /**
+             * Cursor
+             * @description `next_cursor` of the previous page. The default is the first page.
+             * @default null
+             * @example eyJvZmZzZXQiOjUwfQ
+             */
+            cursor?: string | null;
         };
         /**
          * RemoveBody
@@ -8782,6 +9022,162 @@ export interface operations {
             };
             /** @description The generation was deleted. */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ranked_clusters: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "1",
+                 *       "method": "single"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RankedClustersBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RankedClustersPage"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON, or an upload is not a multipart form. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
