@@ -96,8 +96,8 @@ def remove(
 async def preview(request: Request) -> Response:
     """Read the first 200 records of a file of molecules, without changing anything.
 
-    The reply has the format, the columns with their types and units, and the records that would be rejected. What the
-    request does not set is found in the file.
+    The reply has the format, the columns with their types and units, and the records that would be rejected. The file
+    shows what the request does not set.
     """
     async with read_form(request, PreviewForm) as form:
         fields = form.model_dump(exclude={"file"}, exclude_none=True)

@@ -73,6 +73,7 @@ PAGES = [
     Page("docs/how-to/scikit-learn.md"),
     Page("docs/how-to/search-a-list.md"),
     Page("docs/how-to/serve-with-keys.md"),
+    Page("docs/how-to/upload.md"),
     Page("docs/how-to/share-weights.md", ("checkpoint", "labeled_molecules", "pretrain_gnns_file")),
     Page("docs/how-to/splits.md"),
     Page("docs/how-to/training-loop.md"),

@@ -964,8 +964,8 @@ export interface paths {
          * Preview a file
          * @description Read the first 200 records of a file of molecules, without changing anything.
          *
-         *     The reply has the format, the columns with their types and units, and the records that would be rejected. What the
-         *     request does not set is found in the file.
+         *     The reply has the format, the columns with their types and units, and the records that would be rejected. The file
+         *     shows what the request does not set.
          */
         post: operations["preview"];
         delete?: never;
