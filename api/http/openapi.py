@@ -13,7 +13,15 @@ from graphkin.api.http.route import Route
 from graphkin.protocol.problems import MEDIA_TYPE
 from graphkin.protocol.ranked_clusters import RankedClustersBody
 from graphkin.protocol.replies import Hit, Problem
-from graphkin.protocol.requests import BatchBody, ExportBody, PickBody, QueryBody, SearchBatchBody, SearchBody
+from graphkin.protocol.requests import (
+    BatchBody,
+    ExportBody,
+    PickBody,
+    QueryBody,
+    SearchBatchBody,
+    SearchBody,
+    ValuesBody,
+)
 from graphkin.protocol.rgroups import RGroupsBody
 from graphkin.protocol.scaffold_tree import ScaffoldTreeBody
 from graphkin.protocol.uploads import AppendForm, CollectionForm, PreviewForm, RemoveBody
@@ -35,6 +43,7 @@ _REFERENCED_MODELS = (
     ScaffoldTreeBody,
     SearchBatchBody,
     SearchBody,
+    ValuesBody,
 )
 _REFERENCE = "#/components/schemas/{model}"
 

@@ -120,6 +120,7 @@ SUMMARIES = {
     "structure_descriptors": "Compute the descriptors of a structure",
     "structure_depiction": "Draw a structure",
     "subgraph": "Get the neighborhood of an item",
+    "values": "Read the numbers of items",
 }
 """A summary of each operation by its id."""
 

@@ -38,7 +38,7 @@ from graphkin.collection.substructure_matches import SubstructureMatches
 from graphkin.export import read_items
 from graphkin.export.table import Comparison
 from graphkin.protocol.descriptors import DESCRIPTORS
-from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.filters import Filter
 from graphkin.protocol.measure import Measure
 from graphkin.protocol.ranked_clusters import RankedClustersBody
@@ -50,7 +50,9 @@ from graphkin.protocol.requests import (
     SearchFields,
     StructureFields,
     Substructure,
+    ValuesBody,
 )
+from graphkin.protocol.values import MAX_PLOTTED
 from graphkin.similarity.devices import Device
 from graphkin.similarity.hits import Hits, Matches
 from graphkin.similarity.kind import Query, Search
@@ -259,6 +261,28 @@ class ItemQueries:
         self.prepare_columns(*(each.property for each in filters), *([request.sort.by] if request.sort else ()))
         select = partial(self._selector.select, filters, request.name, source)
         return select(request.sort, self._matches(request.substructure, lambda: select().ids))
+
+    def values(self, request: ValuesBody) -> pa.Table:
+        """Return numeric columns of the items that match a query, in the order of the request.
+
+        Returns:
+            The columns id int32 and, in the order of the request, each numeric column as float64, null for items
+                without a value.
+
+        Raises:
+            InvalidInput: The items have no numeric column of this name. The error lists the numeric columns.
+            Conflict: The query matches too many items.
+        """
+        ids = self.query(request).ids
+        if len(ids) > MAX_PLOTTED:
+            raise Conflict(
+                "the query matches too many items to return their numbers at once",
+                given=f"{len(ids):,}",
+                expected=f"at most {MAX_PLOTTED:,} items",
+                hint="narrow the query by a filter, or export the columns",
+            )
+        numbers = {name: pa.array(self.property_values(name)[ids], from_pandas=True) for name in request.columns}
+        return pa.table({"id": pa.array(ids, pa.int32()), **numbers})
 
     def comparison(self, request: QueryFields) -> Comparison | None:
         """Return the comparison of exported items with the structure of a query, or None if it has no structure."""

@@ -5,7 +5,7 @@ Routes write replies without these models; tests check that they conform.
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.manifest import Histogram, Manifest, Rerun
@@ -320,6 +320,18 @@ class MapRow(Frozen):
     y: float
     value: float | None
     cluster: int | None
+
+
+class ValuesRow(Frozen):
+    """The numbers of one item.
+
+    Each requested column is a member with its name. A value is null if the item has none.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, float | None]
+
+    id: int
 
 
 class NegativesRow(Frozen):

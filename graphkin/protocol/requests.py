@@ -26,6 +26,7 @@ from graphkin.protocol.values import (
     MAX_PAGE,
     MAX_PATTERN,
     MAX_PICKED,
+    MAX_PLOTTED_COLUMNS,
     MAX_SEED,
     MAX_SHARED,
     MAX_STRUCTURES,
@@ -846,6 +847,24 @@ class QueryBody(QueryFields):
         str | None,
         Field(description="`next_cursor` of the previous page. The default is the first page.", examples=[None]),
     ] = None
+
+
+class ValuesBody(QueryFields):
+    """A query for the numbers of items: a source, conditions that items must all meet, and an order.
+
+    The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items.
+    """
+
+    columns: Annotated[
+        list[str],
+        Field(
+            max_length=MAX_PLOTTED_COLUMNS,
+            fail_fast=True,
+            description="Numeric columns to return, by their names in exports: properties, descriptors and activities. "
+            "Empty: only the ids.",
+            examples=[["molwt", "descriptor.clogp"]],
+        ),
+    ]
 
 
 class PickFields(Body):

@@ -86,6 +86,12 @@ MAX_CLIFFS = 100_000
 MAX_MAPPED = 500_000
 """Maximum number of items of a collection for which the server computes a map."""
 
+MAX_PLOTTED = 1_000_000
+"""Maximum number of items whose numbers one request returns."""
+
+MAX_PLOTTED_COLUMNS = 8
+"""Maximum number of numeric columns that such a request names."""
+
 MAX_PICKED = 10_000
 """Maximum number of items that one request picks."""
 

@@ -105,6 +105,7 @@ def requests():
         ):
             yield "GET", f"{base}/{path}", parameters
         yield "POST", f"{base}/items/query", {"name": "1", "sort": {"by": "names"}}
+        yield "POST", f"{base}/values", {"columns": ["nodes" if name == "graphs" else "molwt"]}
         yield "POST", f"{base}/pick", {"count": 3}
         yield "POST", f"{base}/search", query
         yield "POST", f"{base}/search/batch", {"structures": [query, {"name": "g3" if name == "graphs" else "3"}]}

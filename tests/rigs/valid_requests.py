@@ -135,6 +135,8 @@ def _posts(structures: Sequence[Fields], number: str) -> Iterator[_Parts]:
     for accept in _STREAMS:
         yield "POST", "/search/batch", (accept,), {"structures": [*structures, _PHENOL, "C1CC", {"name": "1"}]}
         yield "POST", "/search/batch", (accept,), {"structures": [{"name": "1"}], "limit": 3, "min_similarity": 0.4}
+    for accept in _STREAMS:
+        yield "POST", "/values", (accept,), {"columns": [number]}
     for query in _queries(structures[0], number):
         yield "POST", "/items/query", (), query
         yield "POST", "/pick", (), {"count": 3, "from": {name: query[name] for name in query.keys() - _PAGE_FIELDS}}

@@ -30,11 +30,11 @@ class Question:
 
 QUESTIONS = [
     Question(
-        {"items", "items_of", "item_id", "item_ids", "prepare_columns", "property_values"},
+        {"items", "items_of", "item_id", "item_ids", "prepare_columns", "property_values", "values"},
         {"item", "items", "column"},
         {"export"},
-        {"/items", "/items/{id:item}"},
-        {"item", "items", "table", "table_of", "column"},
+        {"/items", "/items/{id:item}", "/values"},
+        {"item", "items", "table", "table_of", "column", "values"},
     ),
     Question(
         {"edges", "complete_edges"},

@@ -325,6 +325,48 @@ class AsyncCollection:
         items = [item for page in pages for item in page.items][:limit]
         return pages[-1].model_copy(update={"items": items})
 
+    async def values(
+        self,
+        columns: Sequence[str],
+        *,
+        filters: Sequence[Mapping[str, Any]] | None = None,
+        name: str | None = None,
+        substructure: str | Mapping[str, str] | None = None,
+        similar: Mapping[str, Any] | None = None,
+        neighbors_of: Mapping[str, Any] | None = None,
+        cluster: Mapping[str, Any] | None = None,
+        scaffold: str | None = None,
+        ids: Sequence[int] | None = None,
+        sort: Mapping[str, Any] | None = None,
+    ) -> pa.Table:
+        """Return numeric columns of the items that meet all conditions, for example to plot them.
+
+        Args:
+            columns: Names of numeric columns: properties, descriptors and activities, at most 8.
+            filters: Conditions, as in `query`.
+            name: Prefix of a name.
+            substructure: A substructure, as in `query`.
+            similar: A structure that the items are similar to, as in `query`.
+            neighbors_of: An item whose neighbors to search, as in `query`.
+            cluster: A cluster, as in `query`.
+            scaffold: A Bemis-Murcko scaffold as SMILES.
+            ids: Ids of items, at most 10,000.
+            sort: Order, as in `query`.
+
+        Returns:
+            A table with one row per item: id int32, and each column as float64, null for items without a value.
+
+        Raises:
+            InvalidInput: There is no numeric column of this name. The error lists the numeric columns.
+            Conflict: More than 1,000,000 items meet the conditions.
+        """
+        id_list = None if ids is None else [*ids]
+        sources = {"similar": similar, "neighbors_of": neighbors_of, "cluster": cluster, "ids": id_list}
+        conditions = {"filters": filters, "name": name, "substructure": substructure}
+        fields = {**conditions, **sources, "scaffold": scaffold, "sort": sort}
+        body = {name: value for name, value in fields.items() if value is not None}
+        return await self._reader.table("values", {}, {**body, "columns": [*columns]})
+
     async def search_batch(
         self,
         structures: Sequence[str | Mapping[str, Any]],

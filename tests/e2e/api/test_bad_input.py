@@ -239,7 +239,7 @@ def test_lone_surrogates_are_refused(client: httpx.Client) -> None:
         {"Content-Type": "application/json", "Content-Encoding": "gzip"},
     ],
 )
-@pytest.mark.parametrize("route", ["search", "search/batch", "positives/batch", "export"])
+@pytest.mark.parametrize("route", ["search", "search/batch", "positives/batch", "export", "values"])
 def test_bodies_that_are_not_json_return_415(client: httpx.Client, route: str, headers: dict[str, str]) -> None:
     require_problem(client.post(f"{URL}/{route}", content=b'{"smiles": "C"}', headers=headers), 415)
 

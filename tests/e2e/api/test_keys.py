@@ -76,6 +76,7 @@ REQUIRED_ACCESS: dict[str, Access] = {
     "GET /v1/jobs/{job}": "write",
     "GET /v1/jobs/{job}/rejections": "write",
     "POST /v1/jobs/{job}/cancel": "write",
+    f"POST {C}/values": "read",
     "GET /metrics": "admin",
 }
 """Required access of every operation that is not public."""

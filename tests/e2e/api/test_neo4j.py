@@ -119,6 +119,13 @@ OPERATIONS: dict[str, list[Request]] = {
             {"method": "single", "filters": [{"property": "molwt", "max": 200}], "descending": False},
         )
     ],
+    "POST /v1/collections/{c}/values": [
+        Request(f"{NCI}/values", body=body)
+        for body in (
+            {"columns": ["molwt", "rings"]},
+            {"columns": ["descriptor.clogp"], "filters": [{"property": "molwt", "min": 150}], "sort": {"by": "molwt"}},
+        )
+    ],
     "POST /v1/collections/{c}/scaffolds": [
         Request(f"{NCI}/scaffolds", body=body)
         for body in ({"property": "molwt", "levels": 2}, {"ids": [*range(3, 90)], "parent": "c1ccccc1"})

@@ -126,6 +126,8 @@ def test_rows_match_their_schema(client: httpx.Client) -> None:
         replies.PositivesRow.model_validate_json(line, strict=True)
     for line in client.post(f"{url}/search/batch", json={"structures": ["CCO", "C1CC"]}).text.splitlines():
         replies.SearchRow.model_validate_json(line, strict=True)
+    for line in client.post(f"{url}/values", json={"columns": ["molwt"], "ids": [0, 1]}).text.splitlines():
+        replies.ValuesRow.model_validate_json(line, strict=True)
     for line in client.get(f"{url}/negatives", params={"batches": 3}).text.splitlines():
         replies.NegativesRow.model_validate_json(line, strict=True)
 

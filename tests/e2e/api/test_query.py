@@ -2,13 +2,16 @@
 
 import io
 import json
+import time
 from typing import Any
 
 import httpx
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 URL = "/v1/collections/nci"
+ARROW = "application/vnd.apache.arrow.stream"
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 
 
@@ -39,6 +42,33 @@ def test_query_filters_and_sorts(client: httpx.Client, frame: pd.DataFrame) -> N
         "similarity": None,
         "computed": {},
     }
+
+
+def test_values_are_the_columns_of_the_export(client: httpx.Client, frame: pd.DataFrame) -> None:
+    body = {"columns": ["molwt", "descriptor.clogp"], "filters": [{"property": "rings", "min": 1}]}
+    ordered = {**body, "sort": {"by": "molwt", "descending": True}}
+    while (reply := client.post(f"{URL}/values", json=ordered, headers={"Accept": ARROW})).status_code == 503:
+        time.sleep(int(reply.headers["Retry-After"]) / 10)
+    table = pa.ipc.open_stream(reply.content).read_all()
+    expected = frame[frame["rings"] >= 1].sort_values(["molwt", "id"], ascending=[False, True])
+    assert table.schema.names == ["id", "molwt", "descriptor.clogp"]
+    assert [table["id"].to_pylist(), table["molwt"].to_pylist()] == [
+        expected[name].tolist() for name in ("id", "molwt")
+    ]
+    columns = {"what": "items", "format": "parquet", "columns": ["id", "descriptor.clogp"]}
+    exported = pd.read_parquet(io.BytesIO(client.get(f"{URL}/export", params=columns).content))["descriptor.clogp"]
+    assert table["descriptor.clogp"].to_pylist() == exported[expected["id"]].tolist()
+    lines = client.post(f"{URL}/values", json=body).text.splitlines()
+    assert [json.loads(line) for line in lines] == table.sort_by("id").to_pylist()
+
+
+def test_values_need_numeric_columns(client: httpx.Client) -> None:
+    assert client.post(f"{URL}/values", json={"columns": [], "ids": [5, 3]}).text == '{"id":5}\n{"id":3}\n'
+    problem = client.post(f"{URL}/values", json={"columns": ["mass"]}).json()
+    assert [problem["status"], problem["given"]] == [422, "mass"]
+    assert "molwt" in problem["expected"]
+    assert client.post(f"{URL}/values", json={}).status_code == 422
+    assert client.post(f"{URL}/values", json={"columns": ["molwt"] * 9}).status_code == 422
 
 
 def test_query_matches_the_beginning_of_names(client: httpx.Client, frame: pd.DataFrame) -> None:

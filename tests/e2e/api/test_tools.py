@@ -38,6 +38,7 @@ NAMES = {
     "get /v1/collections/{c}/items": "items",
     "get /v1/collections/{c}/items/{id}": "item",
     "post /v1/collections/{c}/items/query": "query",
+    "post /v1/collections/{c}/values": "values",
     "get /v1/collections/{c}/items/{id}/neighbors": "neighbors",
     "get /v1/collections/{c}/items/{id}/positives": "positives",
     "get /v1/collections/{c}/items/{id}/subgraph": "subgraph",

@@ -147,6 +147,14 @@ def test_query_reads_every_page_up_to_a_limit(nci: Collection, plain: httpx.Clie
         nci.query(filters=[{"property": "weight", "max": 1}])
 
 
+def test_values_are_columns_of_the_table(nci: Collection) -> None:
+    table = nci.table_of([9, 3], ["id", "molwt"])
+    assert nci.values(["molwt"], ids=[9, 3]).to_pylist() == table.to_pylist()
+    assert nci.values([], filters=[{"property": "molwt", "min": 1e6}]).num_rows == 0
+    with pytest.raises(InvalidInput, match="no numeric property of this name"):
+        nci.values(["weight"])
+
+
 def test_search_returns_hits_without_common_bits(nci: Collection) -> None:
     hits = nci.search(smiles="CCOC(C)=O", limit=1000).hits
     assert len(hits) == min(1000, len([*nci.items()]))

@@ -32,6 +32,7 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("get", f"{_C}/items"): Collection.items,
     ("get", f"{_C}/items/{{id}}"): Collection.item,
     ("post", f"{_C}/items/query"): Collection.query,
+    ("post", f"{_C}/values"): Collection.values,
     ("get", f"{_C}/items/{{id}}/neighbors"): Collection.neighbors,
     ("get", f"{_C}/items/{{id}}/positives"): Collection.positives,
     ("get", f"{_C}/items/{{id}}/subgraph"): Collection.subgraph,

@@ -160,6 +160,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read the numbers of items
+         * @description Numeric columns of the items that pass all filters, in the requested order, without pages.
+         *
+         *     A plot reads its points from this reply. An Arrow stream is the compact form: it has 4 bytes for each id and 8 for
+         *     each number.
+         */
+        post: operations["values"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections": {
         parameters: {
             query?: never;
@@ -6215,6 +6238,81 @@ export interface components {
              */
             molblock?: string | null;
         };
+        /**
+         * ValuesBody
+         * @description A query for the numbers of items: a source, conditions that items must all meet, and an order.
+         *
+         *     The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items.
+         */
+        ValuesBody: {
+            /**
+             * Filters
+             * @description Up to 100 filters. An item must pass all of them.
+             * @default null
+             */
+            filters?: components["schemas"]["Filter"][] | null;
+            /**
+             * Name
+             * @description Prefix of one of the item's names, without regard to case.
+             * @default null
+             * @example 1
+             */
+            name?: string | null;
+            /**
+             * Substructure
+             * @description Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.
+             * @default null
+             * @example c1ccncc1
+             */
+            substructure?: string | components["schemas"]["Substructure"] | null;
+            /**
+             * @description Source: the items that are similar to a structure.
+             * @default null
+             */
+            similar?: components["schemas"]["SimilarSource"] | null;
+            /**
+             * @description Source: the stored neighbors of an item.
+             * @default null
+             */
+            neighbors_of?: components["schemas"]["NeighborsSource"] | null;
+            /**
+             * @description Source: the members of a cluster.
+             * @default null
+             */
+            cluster?: components["schemas"]["ClusterSource"] | null;
+            /**
+             * Scaffold
+             * @description Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the molecules without rings.
+             * @default null
+             * @example c1ccccc1
+             */
+            scaffold?: string | null;
+            /**
+             * Ids
+             * @description Source: up to 10,000 item ids.
+             * @default null
+             * @example [
+             *       0,
+             *       1,
+             *       2
+             *     ]
+             */
+            ids?: number[] | null;
+            /**
+             * @description Order of the items. The default is the order of the source.
+             * @default null
+             */
+            sort?: components["schemas"]["Sort"] | null;
+            /**
+             * Columns
+             * @description Numeric columns to return, by their names in exports: properties, descriptors and activities. Empty: only the ids.
+             * @example [
+             *       "molwt",
+             *       "descriptor.clogp"
+             *     ]
+             */
+            columns: string[];
+        };
     };
     responses: never;
     parameters: never;
@@ -7192,6 +7290,177 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QueryPage"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON, or an upload is not a multipart form. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    values: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "1",
+                 *       "columns": [
+                 *         "molwt",
+                 *         "descriptor.clogp"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ValuesBody"];
+            };
+        };
+        responses: {
+            /** @description Successful reply. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/jsonl": {
+                        /** Id */
+                        id: number;
+                    } & {
+                        [key: string]: number | null;
+                    };
+                    "application/x-ndjson": {
+                        /** Id */
+                        id: number;
+                    } & {
+                        [key: string]: number | null;
+                    };
                 };
             };
             /** @description The cursor or the JSON is malformed, or the Host is not served. */
