@@ -70,6 +70,12 @@ describe("the page address", () => {
     expect(withChange(FULL, { q: "C", minSimilarity: 0.5 }).minSimilarity).toBe(0.5);
   });
 
+  it("keeps the filters in another part of the page", () => {
+    const { filters, name, substructure } = FULL;
+    for (const change of [{ part: "map" }, { cluster: null }] as const) expect(withChange(FULL, change)).toMatchObject({ filters, name, substructure });
+    for (const change of [{ q: "C" }, { q: null }, { collection: "other" }]) expect(withChange(FULL, change)).toMatchObject({ filters: [], name: null, substructure: null });
+  });
+
   it("keeps the positions of an R-group table until its core or its compounds change", () => {
     const { groups, axes } = FULL;
     const kept = [{ sort: null }, { property: "mass" }, { view: "matrix" }, { color: null }] as const;

@@ -166,19 +166,20 @@ export const DEFAULT_ADDRESS: Address = {
 /**
  * Apply a change to an address.
  *
- * A new query resets everything that belongs to the previous one, including thresholds and filters. A new list starts
- * again at its first page. Another core or filter may number the positions of an R-group table differently, so it
+ * A new query resets everything that belongs to the previous one, including thresholds and filters. Another part of the
+ * page keeps the filters, which mean the same in all parts. A new list starts again at its first page. Another core or filter may number the positions of an R-group table differently, so it
  * resets what names them.
  */
 export function withChange(address: Address, change: Partial<Address>): Address {
   const { part, earlierGeneration, expandedItems, cluster, transformation, selectedItem, seed, from, to, pages, basket } = DEFAULT_ADDRESS;
   const { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, branches, core, groups, axes } = DEFAULT_ADDRESS;
   const next = { ...address, ...change };
-  const filterDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, basket, branches, core } : {};
+  const subjectDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, scaffold, basket, branches, core } : {};
+  const filterDefaults = differIn(address, next, "collection", "q") ? { filters, name, substructure } : {};
   const positionDefaults = showsOtherPositions(address, next) ? { groups, axes } : {};
   const queryDefaults = differIn(address, next, "q") ? { part, expandedItems, cluster, transformation, selectedItem, seed, from, to } : {};
   const partDefaults = differIn(address, next, "collection", "q", "part") ? { earlierGeneration } : {};
-  return { ...address, ...filterDefaults, ...positionDefaults, ...partDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
+  return { ...address, ...subjectDefaults, ...filterDefaults, ...positionDefaults, ...partDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
 }
 
 /** Whether two addresses differ in their collection, query, part, cluster or transformation. */

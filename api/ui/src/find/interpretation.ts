@@ -4,7 +4,7 @@ import { description } from "../results/item";
 
 /** One possible meaning of a typed text. `item` is null for a structure that the collection does not contain. */
 export interface Interpretation {
-  matchedBy: "structure" | "inchikey" | "name" | "id";
+  matchedBy: "structure" | "inchikey" | "name" | "id" | "prefix";
   smiles: string | null;
   item: Item | null;
 }
@@ -17,6 +17,9 @@ export interface Interpretations {
 
 /** Largest number of items with one name or one InChIKey that are loaded. There may be more. */
 export const MAX_NAMESAKES = 100;
+/** Largest number of completions of a typed name. */
+export const MAX_COMPLETIONS = 8;
+const MIN_COMPLETED_LENGTH = 3; // characters
 const MAX_LENGTH = 10_000; // characters, as in the API
 const INCHIKEY = /^(?:InChIKey=)?([A-Z]{14}-[A-Z]{10}-[A-Z])$/;
 
@@ -46,6 +49,22 @@ export async function interpret(client: Client, kind: Kind, text: string, signal
     return { candidates, complaint: `${reason} Type a SMILES or InChI.` };
   }
   return { candidates, complaint: explain(trimmed, byStructure instanceof Failure ? byStructure.message : null) };
+}
+
+/** Items whose names begin with a typed text. */
+export interface Completions {
+  candidates: Interpretation[];
+  /** Number of all such items, of which only some are candidates. */
+  total: number;
+}
+
+/** Return items whose names begin with a text. A text of fewer than three characters has too many to be useful. */
+export async function complete(client: Client, text: string, signal: AbortSignal): Promise<Completions> {
+  const name = text.trim();
+  if (name.length < MIN_COMPLETED_LENGTH || name.length > MAX_LENGTH) return { candidates: [], total: 0 };
+  const { items, total } = await client.query({ name, limit: MAX_COMPLETIONS, columns: [] }, signal);
+  const candidates = items.map(({ similarity: _, computed: __, ...item }): Interpretation => ({ matchedBy: "prefix", smiles: item.smiles, item }));
+  return { candidates, total };
 }
 
 /**
