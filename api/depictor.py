@@ -61,6 +61,7 @@ class Depictor:
         align: bool = True,
         core: str | None = None,
         is_fragment: bool = False,
+        bond_length: int | None = None,
     ) -> str:
         """Draw a molecule or a graph as SVG.
 
@@ -76,6 +77,7 @@ class Depictor:
             align: Whether to align the molecule with the reference.
             core: Core of an R-group table to align the molecule with, instead of a reference.
             is_fragment: Whether the molecule is a fragment whose `*` atoms are attachment points.
+            bond_length: Length of the bonds of a molecule in pixels; None to fill the SVG. Graphs fill it always.
 
         Raises:
             Conflict: The kind has no depictions, or a graph has a reference.
@@ -101,7 +103,8 @@ class Depictor:
         try:
             if kind != _MOLECULE:
                 return await self._draw("draw_graph", structure=structure, title=title, **size)
-            molecule = {"smiles": structure, "title": title, "is_fragment": is_fragment, **size}
+            options = {"is_fragment": is_fragment, "bond_length": bond_length}
+            molecule = {"smiles": structure, "title": title, **options, **size}
             if core is not None:
                 return await self._draw("draw_molecule", note="", core=core, mark=mark, **molecule)
             if reference is None:

@@ -46,7 +46,7 @@ def readme(page: Page) -> None:
 def search(page: Page) -> None:
     """Show what a typed name may mean."""
     _open(page)
-    page.locator("main li a").first.wait_for()
+    page.get_by_role("region", name="Examples").get_by_role("link").first.wait_for()
     page.get_by_role("combobox", name="SMILES").fill(NAME)
     page.locator("#readings li").first.wait_for()
 
@@ -95,7 +95,7 @@ def basket(page: Page) -> None:
     """Compare the items of the basket."""
     _open(page, q=QUERY, min_similarity="0.5")
     page.get_by_role("button", name="to the basket").click()
-    page.get_by_role("link", name="Basket (").click()
+    page.get_by_role("link", name="Selection (").click()
     page.get_by_text("Compare", exact=True).click()
     page.get_by_role("region", name="Comparison").get_by_role("img").first.wait_for()
 

@@ -39,7 +39,7 @@ async def depiction(
     item = await run_in_threadpool(_row, context.generation, id)
     structure = item[context.generation.manifest.structure]
     title = item["names"][0] if item["names"] else structure[:100]
-    return await _draw(request, context, query, structure, title, core=query.core)
+    return await _draw(request, context, query, structure, title, core=query.core, bond_length=query.bond_length)
 
 
 @router.get("/structure.svg", response_class=Response, responses=replies(SVG))
@@ -67,6 +67,7 @@ async def _draw(
     *,
     core: str | None = None,
     is_fragment: bool = False,
+    bond_length: int | None = None,
 ) -> Response:
     manifest = context.generation.manifest
     reference: str | None = None
@@ -85,6 +86,7 @@ async def _draw(
         align=query.turned,
         core=core,
         is_fragment=is_fragment,
+        bond_length=bond_length,
     )
     return context.respond(svg.encode("latin-1"))
 

@@ -17,6 +17,7 @@ _END_OF_HEADER = "<!-- END OF HEADER -->"
 _HIGHLIGHT = (0.6, 0.83, 0.93)
 _MIN_ALIGNED = 2  # minimum number of shared atoms for an alignment
 _FRAGMENT_BONDS = 4  # bonds of a fragment that fit into the smaller side of the SVG, so that Cl is not drawn huge
+_BOND_LINES = 14  # length of a bond by the width of its line
 PALETTE = {9: (0.0, 0.5, 0.5), 16: (0.55, 0.45, 0.0)}
 """Colors by atomic number. RDKit draws fluorine and sulfur too light for a white background."""
 
@@ -33,6 +34,7 @@ def draw_molecule(
     core: str | None = None,
     *,
     is_fragment: bool = False,
+    bond_length: int | None = None,
 ) -> str:
     """Draw a molecule as SVG.
 
@@ -48,6 +50,8 @@ def draw_molecule(
         core: Core to align with, instead of a reference, as in `align_with_core`.
         is_fragment: Whether the molecule is a fragment whose `*` atoms are attachment points. They are drawn as cut
             bonds, with their atom map numbers if there are several.
+        bond_length: Length of bonds in pixels, if the molecule then fits; None to fill the SVG. Lines have the width
+            that suits this length.
     """
     molecule = parse_fragment(smiles) if is_fragment else parse(smiles)
     if reference is not None and len(pairs) >= _MIN_ALIGNED:
@@ -61,6 +65,9 @@ def draw_molecule(
         number_attachment_points(molecule)
         canvas.drawOptions().dummiesAreAttachments = True  # type: ignore[assignment]  # The stub is wrong: it is a bool.
         canvas.drawOptions().fixedBondLength = min(width, height) / _FRAGMENT_BONDS  # type: ignore[assignment]  # as above
+    if bond_length is not None:
+        canvas.drawOptions().fixedBondLength = bond_length  # type: ignore[assignment]  # as above
+        canvas.drawOptions().bondLineWidth = max(1.0, bond_length / _BOND_LINES)  # type: ignore[assignment]  # as above
     canvas.drawOptions().prepareMolsBeforeDrawing = False  # type: ignore[assignment]  # as above
     canvas.DrawMolecule(prepare(molecule), highlightAtoms=atoms, highlightBonds=bonds)
     canvas.FinishDrawing()

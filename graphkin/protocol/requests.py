@@ -507,6 +507,18 @@ class DepictionQuery(ComparisonFields, DrawingQuery):
             "symmetrical core. `mark` refers to the atoms of the core.",
         ),
     ] = None
+    bond_length: Annotated[
+        int | None,
+        Digits,
+        Field(
+            ge=5,
+            le=100,
+            description="Length of the bonds of a molecule in pixels. With the same length, molecules in a table have "
+            "the same scale. A molecule that does not fit is drawn smaller. By default each molecule fills the "
+            "depiction.",
+            examples=[16],
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _core_or_reference(self) -> Self:

@@ -1,6 +1,6 @@
 import { flushSync } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ServerBusy, Failure } from "./api/client";
+import { ServerBusy, Failure, ServerUnreachable } from "./api/client";
 import { AsyncValue } from "./asyncValue.svelte";
 
 /** Fake server whose requests stay open until a test resolves or rejects them. */
@@ -151,6 +151,46 @@ describe("a request to a busy server", () => {
       abandon();
       await vi.advanceTimersByTimeAsync(60_000);
       expect([load.mock.calls.length, asyncValue.busyReason]).toEqual([1, null]);
+    }
+  });
+});
+
+describe("a request that does not reach the server", () => {
+  const UNREACHED = new ServerUnreachable(0);
+  let asyncValue: AsyncValue<string>;
+  let destroy: () => void;
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    destroy = $effect.root(() => {
+      asyncValue = new AsyncValue<string>();
+    });
+  });
+  afterEach(() => {
+    destroy();
+    vi.useRealTimers();
+  });
+
+  it("is repeated until it does, and shows its failure meanwhile", async () => {
+    const load = vi.fn().mockRejectedValueOnce(UNREACHED).mockRejectedValueOnce(UNREACHED).mockResolvedValueOnce("one");
+    void asyncValue.start(load);
+    await vi.advanceTimersByTimeAsync(5999);
+    expect([load.mock.calls.length, asyncValue.failure, asyncValue.value]).toEqual([2, UNREACHED, null]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([load.mock.calls.length, asyncValue.failure, asyncValue.value]).toEqual([3, null, "one"]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(load).toHaveBeenCalledTimes(3);
+  });
+
+  it("is not repeated after it was abandoned or another one started", async () => {
+    const next = vi.fn().mockResolvedValue("two");
+    for (const abandon of [() => asyncValue.cancel(), () => asyncValue.clear(), () => void asyncValue.start(next), destroy]) {
+      const load = vi.fn().mockRejectedValue(UNREACHED);
+      void asyncValue.start(load);
+      await vi.advanceTimersByTimeAsync(1000);
+      abandon();
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(load).toHaveBeenCalledTimes(1);
     }
   });
 });

@@ -1,8 +1,10 @@
 import { untrack } from "svelte";
-import { type ServerBusy, Failure } from "./api/client";
+import { type ServerBusy, Failure, ServerUnreachable } from "./api/client";
 import { retryWhileBusy } from "./busyRetry";
 
 type Load<Value> = (signal: AbortSignal) => Promise<Value>;
+
+const RECONNECT_PAUSE = 3000; // milliseconds until a request is repeated that did not reach the server
 
 /** What happens to the previous value: it is discarded at once, discarded if the request fails or is cancelled, or kept. */
 type Retention = "discard" | "discard-on-failure" | "keep";
@@ -10,7 +12,8 @@ type Retention = "discard" | "discard-on-failure" | "keep";
 /**
  * A value that a component loads asynchronously, with the state of its request.
  *
- * Starting another request, cancelling, or destroying the component aborts the request in progress.
+ * Starting another request, cancelling, or destroying the component aborts the request in progress. A request that did
+ * not reach the server is repeated until it does. Its failure is shown meanwhile.
  */
 export class AsyncValue<Value> {
   value: Value | null = $state.raw(null);
@@ -31,27 +34,38 @@ export class AsyncValue<Value> {
   }
 
   /** Start a request. It aborts the previous one. */
-  async start(load: Load<Value>, retention: Retention = "discard-on-failure"): Promise<void> {
+  start(load: Load<Value>, retention: Retention = "discard-on-failure"): Promise<void> {
+    this.failure = null;
+    return this.request(load, retention);
+  }
+
+  private async request(load: Load<Value>, retention: Retention): Promise<void> {
     this.controller.abort();
     const controller = new AbortController();
     this.controller = controller;
     [this.load, this.retention] = [load, retention];
     if (retention === "discard") this.value = null;
     this.isPending = true;
-    this.failure = this.busyReason = null;
+    this.busyReason = null;
     this.isCancelled = false;
     untrack(() => this.startCount++);
     try {
       const { signal } = controller;
       const value = await retryWhileBusy(() => load(signal), signal, (busyReason) => (this.busyReason = busyReason));
-      if (!controller.signal.aborted) this.value = value;
+      if (!controller.signal.aborted) [this.value, this.failure] = [value, null];
     } catch (error) {
       if (controller.signal.aborted) return;
       this.failure = error instanceof Failure ? error : new Failure(0, "Error in this page", String(error));
       this.dropValue();
+      if (error instanceof ServerUnreachable) this.requestLater(controller.signal);
     } finally {
       if (controller === this.controller) [this.isPending, this.busyReason] = [false, null];
     }
+  }
+
+  private requestLater(signal: AbortSignal): void {
+    const timer = setTimeout(() => void this.request(this.load!, this.retention), RECONNECT_PAUSE);
+    signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
   }
 
   /** Start the last request again. */

@@ -1074,6 +1074,7 @@ class AsyncCollection:
         mark: Mark = "shared",
         turned: bool = True,
         core: str | None = None,
+        bond_length: int | None = None,
     ) -> bytes:
         """Return a depiction of an item, optionally of a molecule compared with another one.
 
@@ -1088,6 +1089,8 @@ class AsyncCollection:
             turned: Whether to align the depiction with that of the other molecule.
             core: Core of an R-group table to align the molecule with, as SMILES, instead of `highlight`. The R groups
                 of the item may follow, each after a `.`.
+            bond_length: Length of the bonds of a molecule in pixels, so that several depictions have the same scale. A
+                molecule that does not fit is drawn smaller. By default each molecule fills its depiction.
 
         Returns:
             An SVG document.
@@ -1101,7 +1104,7 @@ class AsyncCollection:
             ```
         """
         comparison = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
-        size = {"width": width, "height": height}
+        size = {"width": width, "height": height, "bond_length": bond_length}
         return await self._reader.get_content(f"items/{id}/depiction.svg", {**size, **comparison, "core": core}, _SVG)
 
     async def structure_depiction(

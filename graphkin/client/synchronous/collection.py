@@ -1072,6 +1072,7 @@ class Collection:
         mark: Mark = "shared",
         turned: bool = True,
         core: str | None = None,
+        bond_length: int | None = None,
     ) -> bytes:
         """Return a depiction of an item, optionally of a molecule compared with another one.
 
@@ -1086,6 +1087,8 @@ class Collection:
             turned: Whether to align the depiction with that of the other molecule.
             core: Core of an R-group table to align the molecule with, as SMILES, instead of `highlight`. The R groups
                 of the item may follow, each after a `.`.
+            bond_length: Length of the bonds of a molecule in pixels, so that several depictions have the same scale. A
+                molecule that does not fit is drawn smaller. By default each molecule fills its depiction.
 
         Returns:
             An SVG document.
@@ -1099,7 +1102,7 @@ class Collection:
             ```
         """
         comparison = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
-        size = {"width": width, "height": height}
+        size = {"width": width, "height": height, "bond_length": bond_length}
         return self._reader.get_content(f"items/{id}/depiction.svg", {**size, **comparison, "core": core}, _SVG)
 
     def structure_depiction(

@@ -104,6 +104,7 @@ def test_unknown_paths_and_items_return_404(client: httpx.Client, path: str, sta
         (f"{URL}/negatives?batches=65537", "65536"),
         (f"{URL}/items/5/depiction.svg?width=49", "50"),
         (f"{URL}/items/5/depiction.svg?height=1001", "1000"),
+        (f"{URL}/items/5/depiction.svg?bond_length=4", "5"),
         (f"{URL}/items/5/depiction.svg?highlight=6&highlight_smiles=C", "at most one"),
         (f"{URL}/items/5/depiction.svg?highlight_smiles=CC(", "CC("),
         (f"{URL}/export?what=edges", "format"),

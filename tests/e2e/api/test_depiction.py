@@ -1,6 +1,7 @@
 import statistics
 import threading
 import time
+from typing import Any
 from xml.etree import ElementTree
 
 import httpx
@@ -32,6 +33,24 @@ def test_every_item_has_a_depiction(client: httpx.Client) -> None:
         svg = parse_svg(client.get(f"{URL}/{item['id']}/depiction.svg"))
         assert svg.findtext(f"{SVG}title") == item["names"][0]
         assert svg.findtext(f"{SVG}desc") == ""
+
+
+def test_bonds_have_the_requested_length_where_the_molecule_fits(client: httpx.Client) -> None:
+    items = client.get(URL, params={"limit": 200}).json()["items"]
+    items.sort(key=lambda item: item["properties"]["heavy_atoms"])
+
+    def bond_length(item: dict[str, Any], **size: int) -> float:
+        """Return the length of the longest line between two atoms, a bond whose ends have no symbol."""
+        svg = parse_svg(client.get(f"{URL}/{item['id']}/depiction.svg", params=size))
+        lines = [path.get("d", "").split() for path in svg.iter(f"{SVG}path") if "bond-" in path.get("class", "")]
+        ends = [[complex(*map(float, line[place].split(","))) for place in (1, 3)] for line in lines if len(line) == 4]
+        return max(abs(end - begin) for begin, end in ends)
+
+    small, large = items[10], items[-1]
+    assert bond_length(small, width=160, height=96, bond_length=16) == pytest.approx(16, abs=0.5)
+    assert bond_length(large, width=1000, height=1000, bond_length=16) == pytest.approx(16, abs=0.5)
+    assert bond_length(small, width=160, height=96) > 20
+    assert bond_length(large, width=60, height=60, bond_length=16) < 12
 
 
 def test_shared_atoms_are_highlighted(client: httpx.Client) -> None:

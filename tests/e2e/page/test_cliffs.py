@@ -32,7 +32,7 @@ def test_identical_fingerprints_are_shown_separately(page: Page, api: httpx.Clie
     reply, identical_reply = _fetch(api), _fetch(api, min_similarity=1, exclude_identical=False)
     page.goto("/?collection=nci&part=cliffs&property=molwt")
     page.get_by_text(
-        f"{reply['total']:,} pairs of neighbors differ in molwt. The pair with the largest difference"
+        f"{reply['total']:,} pairs of neighbors differ in Molecular weight (g/mol). The pair with the largest difference"
     ).wait_for()
     cliffs = page.get_by_role("region", name="Activity cliffs")
     identical = page.get_by_role("region", name="Identical fingerprints")
@@ -41,7 +41,7 @@ def test_identical_fingerprints_are_shown_separately(page: Page, api: httpx.Clie
     assert _names(identical) == _expected(identical_reply)
     assert identical_reply["identical"] == identical_reply["total"] > 3
     expect(identical).to_contain_text(
-        f"{identical_reply['identical']:,} pairs differ in molwt and have identical fingerprints"
+        f"{identical_reply['identical']:,} pairs differ in Molecular weight (g/mol) and have identical fingerprints"
     )
     expect(cliffs.locator("ul").first).not_to_contain_text("1.000")
     look(page, "cliffs with the same fingerprint")
@@ -52,7 +52,7 @@ def test_maximum_similarity_is_part_of_the_url(page: Page, api: httpx.Client) ->
     page.goto("/?collection=nci&part=cliffs&property=molwt")
     page.get_by_label("Similarity ≤").fill("0.8")
     page.get_by_label("Similarity ≤").press("Enter")
-    page.get_by_text(f"{reply['total']:,} pairs of neighbors differ in molwt").wait_for()
+    page.get_by_text(f"{reply['total']:,} pairs of neighbors differ in Molecular weight (g/mol)").wait_for()
     assert "max_similarity=0.8" in page.url
     assert _names(page.get_by_role("region", name="Activity cliffs")) == _expected(reply)
 

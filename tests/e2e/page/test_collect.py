@@ -63,7 +63,7 @@ def test_list_of_structures_is_looked_up(
     ]
     page.get_by_role("button", name="Add found to the basket").click()
     page.get_by_role("button", name="Add nearest to the basket").click()
-    expect(page.get_by_role("link", name="Basket (21)")).to_be_visible()
+    expect(page.get_by_role("link", name="Selection (21)")).to_be_visible()
 
 
 @pytest.mark.parametrize("format", ["sdf", "csv"])
@@ -142,7 +142,7 @@ def test_basket_is_filled_compared_shown_sent_and_downloaded(page: Page, api: ht
     edges = api.post(f"{URL}/export", json={"ids": ids, "what": "edges", "format": "csv"}).text.count("\n") - 1
     page.get_by_text(re.compile(rf"{edges} edges?")).wait_for()
     look(page, "basket graph")
-    page.get_by_text("Table", exact=True).click()
+    page.get_by_role("group", name="View").get_by_text("Table").click()
     page.get_by_text("Download", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("button", name="SDF").click()
@@ -192,7 +192,7 @@ def test_cliffs_are_shown_side_by_side(page: Page, api: httpx.Client, look: Look
     page.get_by_role("combobox", name="Property", exact=True).select_option("molwt")
     page.get_by_role("combobox", name="Rank by", exact=True).select_option("difference")
     page.get_by_role("slider").fill("0.5")
-    page.get_by_text(f"{expected['total']:,} pairs of neighbors differ in molwt").wait_for()
+    page.get_by_text(f"{expected['total']:,} pairs of neighbors differ in Molecular weight (g/mol)").wait_for()
     items = {item["id"]: item["smiles"] for item in expected["items"]}
     names = page.get_by_role("region", name="Activity cliffs").locator("ul").first.locator("figcaption a")
     expect(names.nth(1)).to_have_text(items[expected["pairs"][0]["b"]])
@@ -216,7 +216,7 @@ def test_cluster_is_opened_from_the_list(page: Page, api: httpx.Client, look: Lo
     listed_clusters = page.get_by_role("region", name="Clusters").get_by_role("listitem")
     expect(listed_clusters.first).to_contain_text(f"{largest['size']} items")
     least, most = largest["range"]["min"], largest["range"]["max"]
-    expect(listed_clusters.first).to_contain_text(f"molwt {least:.3f} to {most:.3f}")
+    expect(listed_clusters.first).to_contain_text(f"Molecular weight (g/mol) {least:.3f} to {most:.3f}")
     look(page, "clusters")
     listed_clusters.first.get_by_role("link").click()
     members = api.get(f"{URL}/clusters/1", params={"method": "scaffold", "limit": 1000}).json()["items"]

@@ -28,16 +28,16 @@ def frame(api: httpx.Client) -> pd.DataFrame:
 
 def test_whole_collection_is_filtered_sorted_and_downloaded(page: Page, frame: pd.DataFrame, look: Look) -> None:
     page.goto("/?collection=chembl")
-    page.get_by_role("link", name="Items", exact=True).click()
+    page.get_by_role("link", name="Table", exact=True).click()
     page.get_by_role("status").filter(has_text=re.compile("^2,000 items$")).wait_for()
     page.get_by_label("Filter by a property").select_option("molwt")
-    page.get_by_label("molwt from").fill("300")
-    page.get_by_label("molwt to").fill("350")
+    page.get_by_label("Molecular weight (g/mol) from").fill("300")
+    page.get_by_label("Molecular weight (g/mol) to").fill("350")
     page.keyboard.press("Enter")
     expected = frame[frame["molwt"].between(300, 350)].sort_values(["molwt", "id"], ascending=[False, True])
     assert 200 < len(expected) < 1000
     page.get_by_text(f"{len(expected)} of 2,000 items").wait_for()
-    page.get_by_role("columnheader", name="molwt").get_by_role("button").click()
+    page.get_by_role("columnheader", name="Molecular weight").get_by_role("button").click()
     names = page.locator("tbody td.name a")
     expect(names.first).to_have_text(expected["smiles"].iloc[0])
     assert names.all_inner_texts() == expected["smiles"].tolist()[: names.count()]
@@ -49,13 +49,13 @@ def test_whole_collection_is_filtered_sorted_and_downloaded(page: Page, frame: p
         assert [int(row["id"]) for row in csv.DictReader(file)] == expected["id"].tolist()
     page.reload()
     expect(names.first).to_have_text(expected["smiles"].iloc[0])
-    page.get_by_label("molwt to").fill("")
+    page.get_by_label("Molecular weight (g/mol) to").fill("")
     page.keyboard.press("Enter")
     page.get_by_text(f"{(frame['molwt'] >= 300).sum():,} of 2,000 items").wait_for()
-    page.get_by_label("molwt from").fill("100000")
+    page.get_by_label("Molecular weight (g/mol) from").fill("100000")
     page.keyboard.press("Enter")
     page.get_by_text("No item matches the filter.").wait_for()
-    page.get_by_role("button", name="Remove the filter on molwt").click()
+    page.get_by_role("button", name="Remove the filter on Molecular weight").click()
     page.get_by_role("status").filter(has_text=re.compile("^2,000 items$")).wait_for()
     page.get_by_text("Tiles").click()
     page.locator("section li a.item").nth(3).focus()
@@ -115,7 +115,7 @@ def test_series_is_downloaded_with_four_clicks(page: Page, frame: pd.DataFrame, 
     assert len(members) > 3
     page.goto("/?collection=chembl")
     clicks = (
-        lambda: page.get_by_role("link", name="Items", exact=True).click(),
+        lambda: page.get_by_role("link", name="Table", exact=True).click(),
         lambda: page.get_by_label("Substructure", exact=True).click(),
         lambda: page.get_by_text("Download", exact=True).click(),
         lambda: page.get_by_role("button", name="SDF").click(),

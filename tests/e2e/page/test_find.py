@@ -34,7 +34,7 @@ def url_parameters(page: Page) -> dict[str, str]:
 def test_empty_box_offers_examples(page: Page, look: Look) -> None:
     page.goto("/")
     page.get_by_label("Collection").select_option("chembl")
-    examples = page.locator("main li a")
+    examples = page.get_by_role("region", name="Examples").get_by_role("link")
     expect(examples).to_have_count(8)
     look(page, "start")
     examples.first.click()
@@ -105,7 +105,7 @@ def test_leaving_the_box_cancels_the_pending_search(page: Page, leave: str) -> N
 
 def test_interpretations_are_selected_with_arrow_keys(page: Page, look: Look) -> None:
     page.goto("/?collection=nci")
-    page.locator("main li").first.wait_for()
+    page.get_by_role("region", name="Examples").get_by_role("listitem").first.wait_for()
     page.locator("#box").press_sequentially("12")
     expect(page.locator("#readings li")).to_have_count(2)
     look(page, "readings")
@@ -203,7 +203,7 @@ def test_structure_is_drawn_in_the_editor(page: Page, look: Look) -> None:
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     page.goto("/?collection=chembl")
-    page.locator("main li").first.wait_for()
+    page.get_by_role("region", name="Examples").get_by_role("listitem").first.wait_for()
     assert [url for url in requests if "openchemlib" in url] == []
     page.get_by_role("button", name="Draw", exact=True).click()
     canvases = page.locator("dialog canvas")

@@ -128,7 +128,7 @@ def test_views_share_one_selection(page: Page, subgraph: dict[str, Any]) -> None
     second = subgraph["nodes"][2]["item"]
     members.get_by_role("button", name=second["smiles"]).first.click()
     expect(page.locator("figure.other")).to_contain_text(second["smiles"])
-    page.get_by_text("Table", exact=True).click()
+    page.get_by_role("group", name="View").get_by_text("Table").click()
     expect(page.locator("tr.chosen")).to_contain_text(second["smiles"])
 
 
@@ -234,6 +234,6 @@ def test_leaving_a_graph_while_it_is_resized_raises_no_error(page: Page) -> None
         }""",
         [
             members.nth(3).get_by_role("button").first.element_handle(),
-            page.get_by_text("Table", exact=True).element_handle(),
+            page.get_by_role("group", name="View").get_by_text("Table").element_handle(),
         ],
     )

@@ -92,7 +92,7 @@ def test_tiles_equal_the_table(page: Page, neighbors: list[dict[str, Any]], look
     assert tiles.locator("a").all_inner_texts() == [item["smiles"] for item in ranked]
     look(page, "tiles")
     tiles.nth(2).get_by_role("button").click()
-    page.get_by_text("Table", exact=True).click()
+    page.get_by_role("group", name="View").get_by_text("Table").click()
     expect(page.locator("tr.chosen")).to_contain_text(ranked[2]["smiles"])
 
 
@@ -120,7 +120,8 @@ def test_hovered_item_is_enlarged(page: Page, api: httpx.Client, neighbors: list
 
     query_properties, other = query["properties"], neighbors[1]["item"]["properties"]
     texts = page.locator("aside > table tbody tr").all_inner_texts()
-    table_rows = [line.split() for line in texts]
+    titles = {"Rings": "rings", "Heavy atoms": "heavy_atoms", "Molecular weight (g/mol)": "molwt"}
+    table_rows = [(titles.get(title, title), *values) for title, *values in (line.split("\t") for line in texts)]
     assert [name for name, *_ in table_rows[:2]] == ["rings", "heavy_atoms"]
     for name, one, two, more in table_rows:
         assert [float(one), float(two)] == pytest.approx([query_properties[name], other[name]], abs=1e-4)
@@ -226,7 +227,7 @@ def test_query_stays_in_view(page: Page) -> None:
     rows.last.scroll_into_view_if_needed()
     expect(page.locator("figure.query img")).to_be_in_viewport()
     page.set_viewport_size({"width": 1024, "height": 768})
-    for name in ("heavy_atoms", "molwt", "rings"):
+    for name in ("Heavy atoms", "Molecular weight", "Rings"):
         expect(page.get_by_role("columnheader", name=name)).to_be_in_viewport(ratio=1)
     page.set_viewport_size({"width": 390, "height": 800})
     rows.last.scroll_into_view_if_needed()
@@ -258,7 +259,7 @@ def test_isolated_item_is_compared_with_all_items(page: Page, api: httpx.Client)
 
 def test_molecule_of_300_atoms_is_shown(page: Page, look: Look, picture_svg: Callable[[Locator], str]) -> None:
     page.goto("/?collection=large")
-    page.locator("main li a").click()
+    page.get_by_role("region", name="Examples").get_by_role("link").click()
     assert "<title>large</title>" in picture_svg(page.locator("figure.query img"))
     look(page, "300 atoms")
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280

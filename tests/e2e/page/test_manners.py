@@ -112,6 +112,7 @@ def test_pending_threshold_does_not_change_another_view(page: Page) -> None:
     page.goto(ADDRESS)
     expect(page.locator("section tbody tr").first).to_be_visible()
     page.get_by_role("slider").fill("0.9")
+    page.get_by_role("link", name="Clusters", exact=True).click()
     page.get_by_role("link", name="Tree").click()
     page.clock.run_for(1000)
     expect(page.get_by_role("region", name="Similarity tree").get_by_role("listitem").first).to_be_visible()

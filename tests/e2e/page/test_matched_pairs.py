@@ -58,6 +58,7 @@ def _number(text: str) -> float:
 def test_transformation_leads_to_its_pairs_and_to_a_better_compound(page: Page, api: httpx.Client, look: Look) -> None:
     reply = _fetch(api)
     page.goto("/?collection=series")
+    page.get_by_role("link", name="SAR").click()
     page.get_by_role("link", name="Matched pairs").click()
     page.get_by_label("Property").select_option("pKi")
     region = page.get_by_role("region", name="Transformations")

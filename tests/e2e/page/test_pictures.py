@@ -72,10 +72,13 @@ def source(picture: Locator) -> str:
     return unquote((picture.get_attribute("src") or "").partition(",")[2])
 
 
-def compared_depiction(api: httpx.Client, item: dict[str, Any], width: int, height: int) -> str:
+def compared_depiction(
+    api: httpx.Client, item: dict[str, Any], width: int, height: int, bond_length: int | None = None
+) -> str:
     """Return the API's depiction of an item in the orientation of the query with differences highlighted."""
-    size: dict[str, str | int] = {"width": width, "height": height, "highlight_smiles": QUERY, "mark": "differences"}
-    return api.get(f"{URL}/{item['id']}/depiction.svg", params=size).text
+    size = {"width": width, "height": height} | ({} if bond_length is None else {"bond_length": bond_length})
+    comparison = {"highlight_smiles": QUERY, "mark": "differences"}
+    return api.get(f"{URL}/{item['id']}/depiction.svg", params={**size, **comparison}).text
 
 
 def count_dark_pixels(picture: Locator) -> int:
@@ -137,14 +140,14 @@ def test_last_hovered_item_is_shown(
 
 
 @pytest.mark.parametrize(
-    ("view", "size"), [("table", (180, 120)), pytest.param("tiles", (180, 130), marks=pytest.mark.long)]
+    ("view", "size"), [("table", (160, 96, 16)), pytest.param("tiles", (180, 130, 18), marks=pytest.mark.long)]
 )
 def test_outdated_highlights_disappear_immediately(
     page: Page,
     api: httpx.Client,
     neighbors: list[dict[str, Any]],
     view: str,
-    size: tuple[int, int],
+    size: tuple[int, int, int],
     picture_svg: PictureSvg,
 ) -> None:
     page.goto(f"{ADDRESS}&view={view}")

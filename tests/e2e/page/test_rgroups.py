@@ -208,7 +208,7 @@ def test_table_is_downloaded(page: Page, frame: pd.DataFrame) -> None:
 
 def test_diverse_collection_asks_for_a_series(page: Page, look: Look) -> None:
     page.goto("/?collection=nci")
-    page.get_by_role("link", name="R groups").click()
+    page.get_by_role("link", name="SAR").click()
     expect(page.get_by_role("alert")).to_contain_text("no common substructure")
     expect(page.get_by_role("main")).to_contain_text(
         "Filter them, or open a cluster or the basket as an R-group table."

@@ -45,6 +45,7 @@ def entry(page: Page, scaffold: str) -> Locator:
 
 def test_tree_leads_from_a_root_to_the_r_groups_of_a_scaffold(page: Page, frame: pd.DataFrame, look: Look) -> None:
     page.goto("/?collection=series")
+    page.get_by_role("link", name="SAR").click()
     page.get_by_role("link", name="Scaffolds").click()
     page.get_by_label("Show the mean of").select_option("pKi")
     expect(page.get_by_role("status").filter(has_text="roots of the tree")).to_contain_text("240 compounds")

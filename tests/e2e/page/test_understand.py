@@ -19,6 +19,7 @@ COLLECTION = "/v1/collections/chembl"
 
 def test_tree_starts_with_all_clusters(page: Page, api: httpx.Client, look: Look) -> None:
     page.goto("/?collection=chembl")
+    page.get_by_role("link", name="Clusters", exact=True).click()
     page.get_by_role("link", name="Tree").click()
     clusters = page.get_by_label("Similarity tree").get_by_role("listitem")
     reply = api.get(f"{COLLECTION}/components").json()

@@ -64,6 +64,13 @@ export class ServerBusy extends Failure {
   }
 }
 
+/** No response arrived, or only one of a proxy that did not reach the server. It may be reachable again soon. */
+export class ServerUnreachable extends Failure {
+  constructor(status: number) {
+    super(status, "No response", "The server cannot be reached.", "The page tries again by itself. Check that the server is running and that this computer is online.");
+  }
+}
+
 /** The requested generation is damaged, so retrying does not help. */
 export class DamagedFailure extends Failure {
   override get isTemporary(): boolean {
@@ -72,6 +79,7 @@ export class DamagedFailure extends Failure {
 }
 
 const UNAUTHORIZED = 401;
+const GATEWAY_ERRORS = [502, 504];
 const DAMAGED = "urn:graphkin:problem:damaged";
 
 type Parameters = Record<string, string | number | null | undefined>;
@@ -102,12 +110,13 @@ async function request<Body>(path: string, options: RequestInit, body: (response
     throw await failureFrom(response);
   } catch (error) {
     if (options.signal?.aborted || error instanceof Failure) throw error;
-    throw new Failure(0, "No response", "The server cannot be reached.", "Check that the server is running and that this computer is online.");
+    throw new ServerUnreachable(0);
   }
 }
 
 async function failureFrom(response: Response): Promise<Failure> {
   const problem = (await response.json().catch(() => null)) as Problem | null;
+  if (problem === null && GATEWAY_ERRORS.includes(response.status)) return new ServerUnreachable(response.status);
   const details: ConstructorParameters<typeof Failure> = problem
     ? [problem.status, problem.title, problem.detail, problem.hint]
     : [response.status, "Request failed", `The server returned status ${response.status}.`];
@@ -367,9 +376,13 @@ export class Client {
     return request(this.url("/export", {}), postOptions(body, signal), (response) => response.blob());
   }
 
-  /** Return the URL of an item's depiction, optionally aligned with another structure. */
-  depictionUrl(item: { id: number }, size: Size, alignment: Alignment | null = null): string {
-    return this.url(`/items/${item.id}/depiction.svg`, { ...size, ...alignmentParameters(alignment) });
+  /**
+   * Return the URL of an item's depiction, optionally aligned with another structure.
+   *
+   * @param bondLength - in pixels, so that several depictions have the same scale; null to fill the depiction.
+   */
+  depictionUrl(item: { id: number }, size: Size, alignment: Alignment | null = null, bondLength: number | null = null): string {
+    return this.url(`/items/${item.id}/depiction.svg`, { ...size, bond_length: bondLength, ...alignmentParameters(alignment) });
   }
 
   /** Return the URL of an item's depiction, aligned with the core of an R-group table. */

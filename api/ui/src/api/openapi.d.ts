@@ -11385,6 +11385,8 @@ export interface operations {
                  * @example c1ccncc1
                  */
                 core?: string | null;
+                /** @description Length of the bonds of a molecule in pixels. With the same length, molecules in a table have the same scale. A molecule that does not fit is drawn smaller. By default each molecule fills the depiction. */
+                bond_length?: number | null;
             };
             header?: never;
             path: {

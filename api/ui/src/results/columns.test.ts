@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CollectionDetail, ComputedColumns } from "../api/replies";
-import { columnsOf, exportColumns, formatAll, nextSort, propertiesOf, shownProperty, similarityText, sortOrder, sortProperty } from "./columns";
+import { columnsOf, exportColumns, formatAll, nextSort, propertiesOf, shownProperty, similarityText, sourceTitle, sortOrder, sortProperty } from "./columns";
 
 type Manifest = CollectionDetail["manifest"];
 const manifestOf = (properties: Manifest["properties"]) => ({ properties, qualifiers: {}, structure: "smiles", recipe: {} }) as unknown as Manifest;
@@ -49,7 +49,7 @@ describe("columns", () => {
   it("can be computed, and are shown only if they are selected", () => {
     const properties = propertiesOf({ manifest: manifestOf({ "Ki nM": "number" }), computed: COMPUTED });
     const titlesOf = (selectedKeys: string[] | null) => columnsOf(properties, selectedKeys, false).slice(2).map(({ title }) => title);
-    expect(titlesOf(null)).toEqual(["Ki nM"]);
+    expect(titlesOf(null)).toEqual(["Ki (nM)"]);
     expect(titlesOf(["descriptor.tpsa", "pactivity.nM.Ki nM"])).toEqual(["TPSA (Å²)", "pKi"]);
     expect(shownProperty(properties, null)).toBe("Ki nM");
     expect(shownProperty(properties, "descriptor.qed")).toBe("descriptor.qed");
@@ -67,6 +67,25 @@ describe("columns", () => {
       ["descriptor.tpsa", "TPSA (Å²)", "descriptor.tpsa"],
       ["computed.descriptor.qed", "QED, computed", "descriptor.qed"],
     ]);
+  });
+
+  it.each([
+    ["molwt", "Molecular weight (g/mol)"],
+    ["heavy_atoms", "Heavy atoms"],
+    ["IC50_nM", "IC50 (nM)"],
+    ["EC50 uM", "EC50 (µM)"],
+    ["max_inhibition_%", "max inhibition (%)"],
+    ["log P", "log P"],
+    ["hERG_pIC50", "hERG pIC50"],
+    ["nM", "nM"],
+    ["_", "(no name)"],
+  ])("have a title for people: %j is %j", (name, title) => {
+    expect(sourceTitle(name)).toBe(title);
+  });
+
+  it("keep their own names if two would have the same title", () => {
+    const properties = propertiesOf({ manifest: manifestOf({ a_b: "number", "a b": "number", c_d: "number" }) });
+    expect(Object.values(properties).map(({ title }) => title)).toEqual(["a_b", "a b", "c d"]);
   });
 
   it("are exported with those of the source if they are computed", () => {

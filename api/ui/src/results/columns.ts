@@ -1,3 +1,4 @@
+import { rollup } from "d3-array";
 import type { CollectionDetail, ComputedColumns } from "../api/replies";
 import type { ComparedItem } from "./item";
 
@@ -52,6 +53,19 @@ export type ItemProperties = Record<string, ItemProperty>;
 
 type SourceProperties = Pick<CollectionDetail["manifest"], "properties" | "qualifiers">;
 
+/** Titles of the properties that every ingest of molecules computes. */
+const INGESTED_TITLES: Record<string, string> = { molwt: "Molecular weight (g/mol)", rings: "Rings", heavy_atoms: "Heavy atoms" };
+/** A name that ends in a unit, such as `IC50_nM` and `Ki nM`. */
+const NAME_WITH_UNIT = /^(.*[^_\s])[_\s]+([fpnuµμm]M|[pnuµμm]g\/m?L|g\/mol|k?Da|k(?:cal|J)\/mol|%|Å²?)$/u;
+
+/** Return the title of a column of the source: `heavy_atoms` is `Heavy atoms`, and `IC50_nM` is `IC50 (nM)`. */
+export function sourceTitle(name: string): string {
+  if (Object.hasOwn(INGESTED_TITLES, name)) return INGESTED_TITLES[name]!;
+  const [, quantity = name, unit = null] = NAME_WITH_UNIT.exec(name) ?? [];
+  const words = quantity.replaceAll("_", " ").trim() || "(no name)";
+  return unit === null ? words : `${words} (${unit.replace(/^[uμ]/u, "µ")})`;
+}
+
 const NOTHING_COMPUTED: ComputedColumns = { descriptors: [], activities: [] };
 const ACTIVITY_NAME = /^pactivity\.[munp]?M\../;
 
@@ -63,7 +77,7 @@ export function propertiesOf({ manifest, computed = NOTHING_COMPUTED }: { manife
   ];
   const properties = sourceProperties(manifest, new Set(computedColumns.map(({ name }) => name)));
   const sourceNames = new Set(Object.keys(properties));
-  const usedTitles = new Set(sourceNames);
+  const usedTitles = new Set(Object.values(properties).map(({ title }) => title));
   for (const { name, label, unit } of computedColumns) {
     let key = name;
     while (sourceNames.has(key)) key = `computed.${key}`;
@@ -82,7 +96,9 @@ function sourceProperties({ properties, qualifiers = {} }: SourceProperties, com
     return qualifier === undefined ? [[name, kind]] : [[name, kind], [qualifier, "text"]];
   });
   const nameOf = exportNames(kinds.map(([name]) => name), computedNames);
-  return Object.fromEntries(kinds.map(([name, kind]) => [name, { kind, title: name, apiName: nameOf.get(name) ?? name, isComputed: false }]));
+  const countOf = rollup(kinds, (group) => group.length, ([name]) => sourceTitle(name));
+  const titleOf = (name: string) => (countOf.get(sourceTitle(name)) === 1 ? sourceTitle(name) : name);
+  return Object.fromEntries(kinds.map(([name, kind]) => [name, { kind, title: titleOf(name), apiName: nameOf.get(name) ?? name, isComputed: false }]));
 }
 
 /** Return the keys of the properties with numbers. */

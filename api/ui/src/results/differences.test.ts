@@ -15,7 +15,7 @@ test("differences lists requested properties first and equal ones separately", (
   const { rows, same } = differences(PROPERTIES, QUERY, OTHER, ["pIC50", null, "rings", "gone"]);
   expect(rows).toEqual([
     { name: "pIC50", values: ["6.1", "7.4"], difference: "+1.3" },
-    { name: "rings", values: ["3", "3"], difference: "0" },
+    { name: "Rings", values: ["3", "3"], difference: "0" },
     { name: "weight", values: ["310.50", "296.25"], difference: "−14.25" },
     { name: "assay", values: ["x", "–"], difference: "" },
   ]);
@@ -27,7 +27,7 @@ test("differences lists all properties if the query is not stored", () => {
   expect(rows.map(({ name, values, difference }) => [name, ...values, difference])).toEqual([
     ["weight", "296.25", ""],
     ["series", "A", ""],
-    ["rings", "3", ""],
+    ["Rings", "3", ""],
     ["pIC50", "7.4", ""],
     ["assay", "–", ""],
   ]);

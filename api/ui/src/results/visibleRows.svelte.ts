@@ -13,11 +13,11 @@ export class VisibleRows {
   private scroller: HTMLElement | null = null;
 
   /**
-   * @param height - of each row, in pixels.
+   * @param height - returns the height of each row, in pixels.
    * @param count - returns the number of all rows.
    */
   constructor(
-    private readonly height: number,
+    private readonly height: () => number,
     private readonly count: () => number,
   ) {
     $effect.pre(() => this.update());
@@ -47,8 +47,9 @@ export class VisibleRows {
   }
 
   private update(): void {
-    const firstVisible = (this.scroller?.scrollTop ?? 0) / this.height;
-    this.setRange(firstVisible, firstVisible + (this.scroller?.clientHeight ?? 0) / this.height);
+    const height = this.height();
+    const firstVisible = (this.scroller?.scrollTop ?? 0) / height;
+    this.setRange(firstVisible, firstVisible + (this.scroller?.clientHeight ?? 0) / height);
   }
 
   private setRange(firstVisible: number, lastVisible: number): void {
