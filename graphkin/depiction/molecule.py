@@ -17,7 +17,8 @@ _END_OF_HEADER = "<!-- END OF HEADER -->"
 _HIGHLIGHT = (0.6, 0.83, 0.93)
 _MIN_ALIGNED = 2  # minimum number of shared atoms for an alignment
 _FRAGMENT_BONDS = 4  # bonds of a fragment that fit into the smaller side of the SVG, so that Cl is not drawn huge
-_BOND_LINES = 14  # length of a bond by the width of its line
+_BOND_UNITS = 1.5  # length of a bond in the units of RDKit's coordinates
+_BOND_LINES = 20  # length of a bond by the width of its line
 PALETTE = {9: (0.0, 0.5, 0.5), 16: (0.55, 0.45, 0.0)}
 """Colors by atomic number. RDKit draws fluorine and sulfur too light for a white background."""
 
@@ -66,7 +67,7 @@ def draw_molecule(
         canvas.drawOptions().dummiesAreAttachments = True  # type: ignore[assignment]  # The stub is wrong: it is a bool.
         canvas.drawOptions().fixedBondLength = min(width, height) / _FRAGMENT_BONDS  # type: ignore[assignment]  # as above
     if bond_length is not None:
-        canvas.drawOptions().fixedBondLength = bond_length  # type: ignore[assignment]  # as above
+        canvas.drawOptions().fixedBondLength = bond_length / _BOND_UNITS  # type: ignore[assignment]  # as above
         canvas.drawOptions().bondLineWidth = max(1.0, bond_length / _BOND_LINES)  # type: ignore[assignment]  # as above
     canvas.drawOptions().prepareMolsBeforeDrawing = False  # type: ignore[assignment]  # as above
     canvas.DrawMolecule(prepare(molecule), highlightAtoms=atoms, highlightBonds=bonds)

@@ -516,7 +516,7 @@ class DepictionQuery(ComparisonFields, DrawingQuery):
             description="Length of the bonds of a molecule in pixels. With the same length, molecules in a table have "
             "the same scale. A molecule that does not fit is drawn smaller. By default each molecule fills the "
             "depiction.",
-            examples=[16],
+            examples=[22],
         ),
     ] = None
 

@@ -47,10 +47,10 @@ def test_bonds_have_the_requested_length_where_the_molecule_fits(client: httpx.C
         return max(abs(end - begin) for begin, end in ends)
 
     small, large = items[10], items[-1]
-    assert bond_length(small, width=160, height=96, bond_length=16) == pytest.approx(16, abs=0.5)
-    assert bond_length(large, width=1000, height=1000, bond_length=16) == pytest.approx(16, abs=0.5)
-    assert bond_length(small, width=160, height=96) > 20
-    assert bond_length(large, width=60, height=60, bond_length=16) < 12
+    assert bond_length(small, width=160, height=96, bond_length=22) == pytest.approx(22, abs=0.5)
+    assert bond_length(large, width=1000, height=1000, bond_length=22) == pytest.approx(22, abs=0.5)
+    assert bond_length(small, width=160, height=96) > 30
+    assert bond_length(large, width=60, height=60, bond_length=22) < 15
 
 
 def test_shared_atoms_are_highlighted(client: httpx.Client) -> None:

@@ -32,7 +32,8 @@ def test_identical_fingerprints_are_shown_separately(page: Page, api: httpx.Clie
     reply, identical_reply = _fetch(api), _fetch(api, min_similarity=1, exclude_identical=False)
     page.goto("/?collection=nci&part=cliffs&property=molwt")
     page.get_by_text(
-        f"{reply['total']:,} pairs of neighbors differ in Molecular weight (g/mol). The pair with the largest difference"
+        f"{reply['total']:,} pairs of neighbors differ in Molecular weight (g/mol). "
+        "The pair with the largest difference"
     ).wait_for()
     cliffs = page.get_by_role("region", name="Activity cliffs")
     identical = page.get_by_role("region", name="Identical fingerprints")

@@ -140,7 +140,7 @@ def test_last_hovered_item_is_shown(
 
 
 @pytest.mark.parametrize(
-    ("view", "size"), [("table", (160, 96, 16)), pytest.param("tiles", (180, 130, 18), marks=pytest.mark.long)]
+    ("view", "size"), [("table", (160, 96, 22)), pytest.param("tiles", (180, 130, 26), marks=pytest.mark.long)]
 )
 def test_outdated_highlights_disappear_immediately(
     page: Page,

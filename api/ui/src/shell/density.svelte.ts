@@ -14,12 +14,12 @@ interface DepictionStyle {
 /** Space for a row of a table, with the height of the row in pixels, and for a tile. */
 const STYLES: Record<Density, { row: DepictionStyle & { height: number }; tile: DepictionStyle }> = {
   comfortable: {
-    row: { size: { width: 160, height: 96 }, bondLength: 16, height: 104 },
-    tile: { size: { width: 180, height: 130 }, bondLength: 18 },
+    row: { size: { width: 160, height: 96 }, bondLength: 22, height: 104 },
+    tile: { size: { width: 180, height: 130 }, bondLength: 26 },
   },
   compact: {
-    row: { size: { width: 104, height: 60 }, bondLength: 11, height: 64 },
-    tile: { size: { width: 120, height: 84 }, bondLength: 12 },
+    row: { size: { width: 104, height: 60 }, bondLength: 16, height: 64 },
+    tile: { size: { width: 120, height: 84 }, bondLength: 18 },
   },
 };
 
