@@ -33,7 +33,7 @@ def test_list_of_structures_is_looked_up(
     (nearest,) = api.post(f"{URL}/search", json={"smiles": NEW, "limit": 1}).json()["hits"]
     lines = [f"{stored[0]} called so", *stored[1:], NEW, "c1ccc(", "no such name"]
     page.goto("/?collection=chembl")
-    page.get_by_role("link", name="Look up a list").click()
+    page.get_by_role("link", name="Paste a list").click()
     page.get_by_label("Paste SMILES").fill("\n".join(lines))
     page.get_by_role("button", name="Look up").click()
     page.get_by_text("20 found, 1 not found, 1 name not found, 1 unreadable").wait_for()
@@ -127,7 +127,7 @@ def test_basket_is_filled_compared_shown_sent_and_downloaded(page: Page, api: ht
     (query_item,) = api.get(f"{URL}/items", params={"smiles": QUERY}).json()["items"]
     near = api.get(f"{URL}/items/{query_item['id']}/neighbors", params={"min_similarity": 0.45, "limit": 1000}).json()
     ids = [each["item"]["id"] for each in near["neighbors"]]
-    page.get_by_role("link", name=f"Basket ({len(ids)})").click()
+    page.get_by_role("link", name=f"Selection ({len(ids)})").click()
     page.reload()
     page.get_by_role("status").filter(has_text=f"{len(ids)} items").wait_for()
     look(page, "basket")
@@ -157,7 +157,7 @@ def test_basket_is_filled_compared_shown_sent_and_downloaded(page: Page, api: ht
     page.get_by_text("These items come from a link.").wait_for()
     expect(page.locator("tbody td.name")).to_have_count(len(ids))
     page.get_by_role("button", name="Add them to the basket").click()
-    expect(page.get_by_role("link", name=f"Basket ({len(ids)})")).to_be_visible()
+    expect(page.get_by_role("link", name=f"Selection ({len(ids)})")).to_be_visible()
 
 
 def test_basket_is_limited_to_the_ids_of_one_request(page: Page, api: httpx.Client) -> None:

@@ -154,7 +154,7 @@ def test_selection_opens_by_its_link(page: Page, frame: pd.DataFrame) -> None:
     page.get_by_label("Substructure", exact=True).fill(SERIES)
     page.keyboard.press("Enter")
     page.get_by_role("button", name=f"Add all {len(frame)} to the basket").click()
-    page.get_by_role("link", name=f"Basket ({len(frame)})").click()
+    page.get_by_role("link", name=f"Selection ({len(frame)})").click()
     page.get_by_role("link", name="R-group table").click()
     page.get_by_text(f"Series: {len(frame)} selected compounds").wait_for()
     page.evaluate("localStorage.clear()")

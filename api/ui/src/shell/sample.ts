@@ -24,7 +24,7 @@ export interface CollectionSample {
 
 /** Read a generation and the first items of it. */
 export async function loadSample(client: Client, signal: AbortSignal): Promise<CollectionSample> {
-  const [detail, { items }] = await Promise.all([client.detail(signal), client.query({ limit: SAMPLE_SIZE, columns: [] }, signal)]);
+  const [detail, { items }] = await Promise.all([client.detail(signal), client.query({ limit: SAMPLE_SIZE }, signal)]);
   return { detail, sketches: sketchesOf(detail, items) };
 }
 
