@@ -95,7 +95,7 @@ def test_back_restores_the_scroll_position(page: Page) -> None:
     page.mouse.move(800, 500)
     page.mouse.wheel(0, 1000)
     page.wait_for_function("() => history.state?.depth === 1000")
-    rows.nth(9).get_by_role("link").click()
+    rows.nth(12).get_by_role("link").click()
     expect(page.locator("#box")).not_to_have_value(QUERY)
     expect(rows.first).to_be_in_viewport()
     page.go_back()
