@@ -39,6 +39,11 @@ const FULL: Address = {
   policy: "second_order",
   seed: 2 ** 40,
   color: "log P",
+  plot: "histogram",
+  x: "IC50 (nM)",
+  y: "log P",
+  xScale: "log",
+  yScale: "linear",
   from: "C#N",
   to: "CC",
 };

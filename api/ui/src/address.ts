@@ -1,4 +1,5 @@
 import { type Condition, parseCondition, formatCondition } from "./filter/conditions";
+import { type ScaleType, SCALE_TYPES } from "./plots/scaleType";
 import { type GroupCondition, parseGroupCondition, formatGroupCondition } from "./rgroups/groupConditions";
 
 /** State of the page, as its address (URL) holds it. Whatever a user may want to send to a colleague is here. */
@@ -68,8 +69,16 @@ export interface Address {
   policy: Policy;
   /** Seed of that sample. */
   seed: number;
-  /** Property that colors the graph and the map; null colors by component. */
+  /** Property that colors the graph, the map and a scatter plot; null colors by component. */
   color: string | null;
+  /** Kind of the plot. */
+  plot: PlotKind;
+  /** Properties on the axes of a plot; null means the first properties. */
+  x: string | null;
+  y: string | null;
+  /** Scales of these axes; null means the ones that suit the values. */
+  xScale: ScaleType | null;
+  yScale: ScaleType | null;
   /** Ends of a path through the graph. */
   from: string | null;
   to: string | null;
@@ -78,9 +87,9 @@ export interface Address {
 const MAX_PAGES = 50; // Limits how many pages opening an address may load.
 const MAX_EXPANDED = 1000;
 
-const PARTS = ["find", "items", "list", "basket", "clusters", "cliffs", "rgroups", "scaffolds", "pairs", "map", "tree", "collection"] as const;
+const PARTS = ["find", "items", "list", "basket", "plot", "clusters", "cliffs", "rgroups", "scaffolds", "pairs", "map", "tree", "collection"] as const;
 /**
- * A part of the page: `find` is the start page, `rgroups` is an R-group table, `scaffolds` is the scaffold tree of a
+ * A part of the page: `find` is the start page, `plot` shows the items as a plot, `rgroups` is an R-group table, `scaffolds` is the scaffold tree of a
  * series, `pairs` are matched pairs, and `collection` describes the collection.
  */
 export type Part = (typeof PARTS)[number];
@@ -91,6 +100,10 @@ export type View = (typeof VIEWS)[number];
 
 /** A substructure: a SMARTS pattern that was typed, or the SMILES of a drawn molecule. */
 export type Substructure = { smarts: string } | { smiles: string };
+
+const PLOT_KINDS = ["scatter", "histogram", "box", "pairs"] as const;
+/** A kind of plot: `box` shows a property by cluster, `pairs` shows the difference of a property by similarity. */
+export type PlotKind = (typeof PLOT_KINDS)[number];
 
 /** What depictions highlight in comparison with the query. */
 export const MARKS = ["differences", "shared", "nothing"] as const;
@@ -121,6 +134,9 @@ export const CHOICES: Record<string, readonly string[]> = {
   by: STEEPNESSES,
   change: CHANGES,
   policy: POLICIES,
+  plot: PLOT_KINDS,
+  x_scale: SCALE_TYPES,
+  y_scale: SCALE_TYPES,
 };
 
 /** Address of the start page. */
@@ -159,6 +175,11 @@ export const DEFAULT_ADDRESS: Address = {
   policy: "random_walk",
   seed: 0,
   color: null,
+  plot: "scatter",
+  x: null,
+  y: null,
+  xScale: null,
+  yScale: null,
   from: null,
   to: null,
 };
@@ -261,6 +282,11 @@ export function parse(text: string): Address {
     policy: POLICIES.find((policy) => policy === parameters.get("policy")) ?? DEFAULT_ADDRESS.policy,
     seed: parseNatural(parameters.get("seed")) ?? DEFAULT_ADDRESS.seed,
     color: parameters.get("colour") || null,
+    plot: PLOT_KINDS.find((plot) => plot === parameters.get("plot")) ?? DEFAULT_ADDRESS.plot,
+    x: parameters.get("x") || null,
+    y: parameters.get("y") || null,
+    xScale: SCALE_TYPES.find((scale) => scale === parameters.get("x_scale")) ?? null,
+    yScale: SCALE_TYPES.find((scale) => scale === parameters.get("y_scale")) ?? null,
     from: parameters.get("from") || null,
     to: parameters.get("to") || null,
   };
@@ -306,6 +332,11 @@ export function format(address: Address): string {
   if (address.policy !== DEFAULT_ADDRESS.policy) parameters.set("policy", address.policy);
   if (address.seed !== DEFAULT_ADDRESS.seed) parameters.set("seed", String(address.seed));
   if (address.color) parameters.set("colour", address.color);
+  if (address.plot !== DEFAULT_ADDRESS.plot) parameters.set("plot", address.plot);
+  if (address.x) parameters.set("x", address.x);
+  if (address.y) parameters.set("y", address.y);
+  if (address.xScale) parameters.set("x_scale", address.xScale);
+  if (address.yScale) parameters.set("y_scale", address.yScale);
   if (address.from) parameters.set("from", address.from);
   if (address.to) parameters.set("to", address.to);
   if (address.earlierGeneration) parameters.set("before", address.earlierGeneration);

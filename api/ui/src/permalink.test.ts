@@ -6,7 +6,7 @@ import { propertiesOf } from "./results/columns";
 describe("a permalink", () => {
   it("reports parameters that cannot be read", () => {
     expect(unreadableParameters("?part=clifs&filter=%5B%22mass%22%5D&filter=x&min_similarity=7&view=tiles")).toEqual([
-      "Unknown part “clifs”. Accepted values: find, items, list, basket, clusters, cliffs, rgroups, scaffolds, pairs, map, tree, collection.",
+      "Unknown part “clifs”. Accepted values: find, items, list, basket, plot, clusters, cliffs, rgroups, scaffolds, pairs, map, tree, collection.",
       'The filter “["mass"]” is not valid and was ignored. Accepted form: ["PROPERTY",MIN,MAX] or ["PROPERTY","TEXT"].',
       'The filter “x” is not valid and was ignored. Accepted form: ["PROPERTY",MIN,MAX] or ["PROPERTY","TEXT"].',
       "The min_similarity “7” is not valid. Accepted values: numbers above 0 and up to 1.",
@@ -31,7 +31,8 @@ describe("a permalink", () => {
     const properties = propertiesOf({ manifest: { properties: { mass: "number", logP: "number", class: "text" }, qualifiers: {} } });
     const address = (search: string) => parse(search);
     expect(inapplicableProperties(address("?part=cliffs&property=mass&view=graph&colour=logP"), properties)).toEqual([]);
-    expect(inapplicableProperties(address("?part=collection&property=potency&colour=class"), properties)).toEqual([]);
+    expect(inapplicableProperties(address("?part=collection&property=potency&colour=class&x=potency"), properties)).toEqual([]);
+    expect(inapplicableProperties(address("?part=plot&property=potency&x=potency&y=logP"), properties)).toHaveLength(1);
     expect(inapplicableProperties(address("?part=cliffs&property=potency&view=graph&colour=class"), properties)).toEqual([
       "This collection has no numeric property “potency”. Its numeric properties: mass, logP.",
       "This collection has no numeric property “class”. Its numeric properties: mass, logP.",

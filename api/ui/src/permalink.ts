@@ -37,13 +37,15 @@ function similaritySentences(text: string | null): string[] {
 export function inapplicableProperties(address: Address, properties: ItemProperties): string[] {
   const numericProperties = numericKeys(properties);
   const numericSentence = numericProperties.length ? `Its numeric properties: ${numericProperties.join(", ")}.` : "It has no numeric properties.";
-  const { q, part, view, property, color } = address;
+  const { q, part, view, property, color, x, y } = address;
+  const isPlot = q === null && part === "plot";
   const usesProperty = q === null ? ["cliffs", "clusters", "rgroups", "scaffolds", "pairs"].includes(part) : view === "pairs";
   const comparedProperty = usesProperty ? [property] : [];
-  const colorProperty = (q === null && part === "map") || view === "graph" ? [color] : [];
+  const colorProperty = (q === null && part === "map") || isPlot || view === "graph" ? [color] : [];
+  const axisProperties = isPlot ? [x, y] : [];
   const unknownFilters = address.filters.filter((condition) => !Object.hasOwn(properties, condition.property));
   const unknownSentences = unknownFilters.map((condition) => `This collection has no property “${condition.property}” to filter by.`);
-  const nonNumericSentences = [...comparedProperty, ...colorProperty]
+  const nonNumericSentences = [...comparedProperty, ...colorProperty, ...axisProperties]
     .filter((name) => name !== null && !numericProperties.includes(name))
     .map((name) => `This collection has no numeric property “${name}”. ${numericSentence}`);
   return [...unknownSentences, ...nonNumericSentences];

@@ -400,6 +400,13 @@ export class Client {
     return this.url("/structure.svg", { smiles, ...size, ...alignmentParameters(alignment) });
   }
 
+  /** Return a reply as an Arrow stream. A request with a body uses POST. */
+  arrow(path: string, parameters: Parameters, body: unknown, signal?: AbortSignal): Promise<ArrayBuffer> {
+    const { headers, ...options } = body === null ? { signal } : postOptions(body, signal);
+    const arrowOptions = { ...options, headers: { ...headers, Accept: "application/vnd.apache.arrow.stream" } };
+    return request(this.url(path, parameters), arrowOptions, (response) => response.arrayBuffer());
+  }
+
   private get<Reply>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<Reply> {
     return fetchJson(this.url(path, parameters), { signal });
   }

@@ -119,7 +119,7 @@ function paintSquares(
 }
 
 /** Return the id of the nearest item to a point; null if none is within `maxDistance`. */
-export function nearestPoint({ x, y }: Points, point: Point, maxDistance: number): number | null {
+export function nearestPoint({ x, y }: Pick<Points, "x" | "y">, point: Point, maxDistance: number): number | null {
   let [nearest, minSquared] = [-1, maxDistance * maxDistance];
   for (let id = 0; id < x.length; id++) {
     const squaredDistance = (x[id]! - point.x) ** 2 + (y[id]! - point.y) ** 2;
@@ -129,7 +129,7 @@ export function nearestPoint({ x, y }: Points, point: Point, maxDistance: number
 }
 
 /** Return the ids inside a polygon. The last point is joined to the first. */
-export function idsInside({ x, y }: Points, line: readonly Point[]): number[] {
+export function idsInside({ x, y }: Pick<Points, "x" | "y">, line: readonly Point[]): number[] {
   const [left, right] = [Math.min(...line.map((point) => point.x)), Math.max(...line.map((point) => point.x))];
   const [top, bottom] = [Math.min(...line.map((point) => point.y)), Math.max(...line.map((point) => point.y))];
   const ids: number[] = [];

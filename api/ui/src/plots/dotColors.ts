@@ -1,0 +1,24 @@
+import { type Coloring, type ColorScheme, OTHER_COLOR, scaleColor } from "../graph/color";
+import { packColor } from "../map/points";
+
+const STEPS = 256; // colors of the scale
+
+/** Pixels of dots and what their colors mean. */
+export interface DotColors {
+  pixels: Uint32Array;
+  coloring: Coloring;
+}
+
+/** Color dots by a number. Dots without one are gray. */
+export function colorDots(values: Float64Array, colorScheme: ColorScheme): DotColors {
+  let [min, max, missingCount] = [Infinity, -Infinity, 0];
+  for (const value of values) {
+    if (Number.isNaN(value)) missingCount++;
+    if (value < min) min = value;
+    if (value > max) max = value;
+  }
+  const scale = Uint32Array.from({ length: STEPS }, (_, step) => packColor(scaleColor(step / (STEPS - 1), colorScheme)));
+  const [missing, factor] = [packColor(OTHER_COLOR), (STEPS - 1) / (max - min || 1)];
+  const pixels = Uint32Array.from(values, (value) => (Number.isNaN(value) ? missing : scale[Math.round((value - min) * factor)]!));
+  return { pixels, coloring: { nodes: [], components: [], range: missingCount < values.length ? [min, max] : null, missingCount } };
+}
