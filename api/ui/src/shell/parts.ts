@@ -16,6 +16,7 @@ type Module = { default: Component<PartProperties> };
 /** The component of each part. It is loaded when the part is first opened. */
 const MODULES: Record<Exclude<Part, "find">, () => Promise<Module>> = {
   items: () => import("../items/Items.svelte"),
+  plot: () => import("../plots/Plots.svelte"),
   list: () => import("../lookup/Lookup.svelte"),
   basket: () => import("../basket/Basket.svelte"),
   clusters: () => import("../clusters/Clustering.svelte"),

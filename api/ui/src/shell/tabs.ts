@@ -19,6 +19,7 @@ export interface Tab extends SubTab {
 export const TAB_GROUPS: readonly (readonly Tab[])[] = [
   [
     { title: "Table", part: "items" },
+    { title: "Plot", part: "plot" },
     { title: "Map", part: "map" },
     {
       title: "Clusters",
@@ -56,6 +57,7 @@ type FilterSupport = "form" | "conditions" | "chips" | "none";
 
 const FILTER_SUPPORT: Partial<Record<Part, FilterSupport>> = {
   items: "form",
+  plot: "chips",
   basket: "form",
   cliffs: "conditions",
   rgroups: "form",
