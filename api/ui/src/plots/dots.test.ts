@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { FULL_WINDOW, moveBy, paintDots, toPixels, zoomAt } from "./dots";
+import { FULL_WINDOW, moveBy, paintDots, projectionOf, toPixels, zoomAt } from "./dots";
 
 const POSITIONS = { x: Float32Array.of(0, 0.5, 1, NaN), y: Float32Array.of(0, 0.5, 1, 0.5) };
 
 test("toPixels points y downward", () => {
-  const { x, y } = toPixels(POSITIONS, FULL_WINDOW, 200, 100);
+  const { x, y } = toPixels(POSITIONS, projectionOf(FULL_WINDOW, 200, 100));
   expect([[...x], [...y]]).toEqual([[0, 100, 200, NaN], [100, 50, 0, 50]]);
-  expect([...toPixels(POSITIONS, { x: [0.5, 1], y: [0, 0.5] }, 200, 100).x]).toEqual([-200, 0, 200, NaN]);
+  expect([...toPixels(POSITIONS, projectionOf({ x: [0.5, 1], y: [0, 0.5] }, 200, 100)).x]).toEqual([-200, 0, 200, NaN]);
 });
 
 test("zoomAt keeps the point under the pointer", () => {
@@ -23,10 +23,10 @@ test("moveBy moves by a share of the visible part", () => {
 
 test("paintDots paints only points of a layer, and none without a value", () => {
   const image = new Uint32Array(10 * 10);
-  const pixels = toPixels(POSITIONS, FULL_WINDOW, 10, 10);
-  paintDots(image, 10, pixels, Uint32Array.of(1, 2, 3, 4), 3, Uint8Array.of(0, 1, 0, 1), 1);
+  const projection = projectionOf(FULL_WINDOW, 10, 10);
+  paintDots(image, 10, POSITIONS, projection, Uint32Array.of(1, 2, 3, 4), 3, Uint8Array.of(0, 1, 0, 1), 1);
   expect([...new Set(image)].sort()).toEqual([0, 2]);
-  paintDots(image, 10, pixels, Uint32Array.of(1, 2, 3, 4), 3, null, 1);
+  paintDots(image, 10, POSITIONS, projection, Uint32Array.of(1, 2, 3, 4), 3);
   expect([...new Set(image)].sort()).toEqual([0, 1, 2, 3]);
   expect(image[9 * 10]).toBe(1); // the lower left corner
   expect(image[9]).toBe(3); // the upper right corner

@@ -16,15 +16,21 @@ export const FULL_WINDOW: PlotWindow = { x: [0, 1], y: [0, 1] };
 
 const MIN_SPAN = 1e-4; // least part of an axis that zooming shows
 
-/** Return the pixels at which points lie, with y downward, from their fractions of the axes. */
-export function toPixels({ x, y }: Positions, { x: [left, right], y: [bottom, top] }: PlotWindow, width: number, height: number): Positions {
-  const [xScale, yScale] = [width / (right - left), height / (top - bottom)];
-  const pixels = { x: new Float32Array(x.length), y: new Float32Array(y.length) };
-  for (let index = 0; index < x.length; index++) {
-    pixels.x[index] = (x[index]! - left) * xScale;
-    pixels.y[index] = (top - y[index]!) * yScale;
-  }
-  return pixels;
+/** Scale and offset that turn fractions of an axis into pixels, for each axis. */
+export interface Projection {
+  x: [scale: number, offset: number];
+  y: [scale: number, offset: number];
+}
+
+/** Return the projection of the visible part to this many pixels, with y downward. */
+export function projectionOf({ x: [left, right], y: [bottom, top] }: PlotWindow, width: number, height: number): Projection {
+  const [xScale, yScale] = [width / (right - left), -height / (top - bottom)];
+  return { x: [xScale, -left * xScale], y: [yScale, -top * yScale] };
+}
+
+/** Return the pixels at which points lie, from their fractions of the axes. */
+export function toPixels({ x, y }: Positions, { x: [xScale, xOffset], y: [yScale, yOffset] }: Projection): Positions {
+  return { x: x.map((fraction) => fraction * xScale + xOffset), y: y.map((fraction) => fraction * yScale + yOffset) };
 }
 
 /** Zoom by a factor. The point at these fractions of the visible part stays where it is. */
@@ -51,20 +57,29 @@ export function dotSize(count: number): number {
 /**
  * Paint points as disks into the pixels of an image. Later points cover earlier ones.
  *
- * @param colors - the pixel of each point
+ * @param colors - the pixel of each point, or one pixel for all
  * @param mask - paints only the points whose entry is `layer`; null paints all of them
  */
-export function paintDots(image: Uint32Array, width: number, { x, y }: Positions, colors: Uint32Array, diameter: number, mask: Uint8Array | null, layer: number): void {
+export function paintDots(
+  image: Uint32Array,
+  width: number,
+  { x, y }: Positions,
+  { x: [xScale, xOffset], y: [yScale, yOffset] }: Projection,
+  colors: Uint32Array | number,
+  diameter: number,
+  mask: Uint8Array | null = null,
+  layer = 1,
+): void {
   const height = image.length / width;
   const radius = diameter / 2;
   const spans = spansOf(diameter);
   for (let index = 0; index < x.length; index++) {
     if (mask !== null && mask[index] !== layer) continue;
-    const left = Math.round(x[index]! - radius);
-    const top = Math.round(y[index]! - radius);
+    const left = Math.round(x[index]! * xScale + xOffset - radius);
+    const top = Math.round(y[index]! * yScale + yOffset - radius);
     // NaN, the position of a point without a value, fails this comparison too.
     if (!(left > -diameter && left < width && top > -diameter && top < height)) continue;
-    const color = colors[index]!;
+    const color = typeof colors === "number" ? colors : colors[index]!;
     for (let row = 0; row < diameter; row++) {
       const line = top + row;
       if (line < 0 || line >= height) continue;

@@ -46,14 +46,14 @@ function numbers(table: Table, column: number): Float64Array {
 }
 
 /**
- * Return the least similarity at which a histogram of similarities counts at most `maxCount` pairs. The stored threshold
- * is the first edge of the histogram.
+ * Return the least similarity at which a histogram of similarities counts at most `maxCount` pairs; null if it counts no
+ * more than that in total.
  */
-export function similarityWithAtMost({ edges, counts }: { edges: number[]; counts: number[] }, maxCount: number): number {
+export function similarityWithAtMost({ edges, counts }: { edges: number[]; counts: number[] }, maxCount: number): number | null {
   let total = 0;
   for (let bin = counts.length - 1; bin >= 0; bin--) {
     total += counts[bin]!;
     if (total > maxCount) return edges[bin + 1]!;
   }
-  return edges[0]!;
+  return null;
 }

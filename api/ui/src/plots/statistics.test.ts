@@ -35,5 +35,5 @@ test("differencesOf keeps pairs whose items both have a value", () => {
 
 test("similarityWithAtMost counts pairs from the most similar down", () => {
   const histogram = { edges: [0.4, 0.6, 0.8, 1], counts: [100, 10, 1] };
-  expect([0, 1, 11, 12, 1000].map((count) => similarityWithAtMost(histogram, count))).toEqual([1, 0.8, 0.6, 0.6, 0.4]);
+  expect([0, 1, 11, 12, 1000].map((count) => similarityWithAtMost(histogram, count))).toEqual([1, 0.8, 0.6, 0.6, null]);
 });
