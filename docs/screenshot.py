@@ -51,6 +51,20 @@ def search(page: Page) -> None:
     page.locator("#readings li").first.wait_for()
 
 
+def plot(page: Page) -> None:
+    """Show a scatter plot with brushed compounds."""
+    _open(page, part="plot", x="heavy_atoms", y="molwt", colour="rings")
+    canvas = page.get_by_role("application")
+    page.get_by_role("button", name="Rectangle").click()
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.3)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.75)
+    page.mouse.up()
+    page.get_by_role("link", name="Show in table").wait_for()
+
+
 def similar(page: Page) -> None:
     """Show the similar compounds as a table, with the differences highlighted."""
     _open(page, q=QUERY, mark="differences")

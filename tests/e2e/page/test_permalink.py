@@ -18,7 +18,7 @@ ALERT = "Parts of this link were ignored."
 @pytest.mark.parametrize(
     ("link", "sentence"),
     [
-        ("part=clifs", "Unknown part “clifs”. Accepted values: find, items, list, basket, clusters, cliffs"),
+        ("part=clifs", "Unknown part “clifs”. Accepted values: find, items, list, basket, plot, clusters, cliffs"),
         (f"part=items&filter={UNREADABLE}", 'The filter “["molwt"]” is not valid and was ignored'),
         ("part=cliffs&property=potency", "no numeric property “potency”. Its numeric properties:"),
         ("part=clusters&property=potency", "no numeric property “potency”. Its numeric properties:"),
