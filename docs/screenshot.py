@@ -114,7 +114,7 @@ def basket(page: Page) -> None:
     page.get_by_role("region", name="Comparison").get_by_role("img").first.wait_for()
 
 
-TUTORIAL = (search, similar, graph, clusters, tree, cliffs, lookup, basket)
+TUTORIAL = (search, similar, graph, clusters, tree, plot, cliffs, lookup, basket)
 
 
 def _open(page: Page, **state: str) -> None:
