@@ -9,6 +9,7 @@ about it, so every process of a server, and a restarted server, sees the same jo
 - rejections.csv, the rejected records, if there are any
 - output, what the process printed
 - pid, the process id
+- canceled, an empty file once a client has canceled the job
 - lock, locked as long as the process lives
 
 The standard input of a job is a pipe from the server that started it. When the server ends, however it does, the pipe
@@ -198,7 +199,7 @@ class Jobs:
             ) from None
 
     def cancel(self, id: str) -> Job:
-        """Stop a job, and return it. Its process ends soon after that.
+        """Stop a job, and return it. It runs until its process has ended, some seconds at most.
 
         Raises:
             NotFound: There is no such job.
@@ -212,6 +213,8 @@ class Jobs:
                 expected="a running job",
                 hint="remove what the job added with a removal, or leave it as it is",
             )
+        with _translate_errors():
+            (folder / "canceled").touch(FILE_MODE)
         with suppress(OSError, ValueError):  # It has just ended.
             os.kill(int((folder / "pid").read_text()), signal.SIGTERM)
         return _read_job(folder)
@@ -291,7 +294,9 @@ def _read_job(folder: Path) -> Job:
     except (OSError, ValueError):
         status = {"state": "running"}
     if status["state"] == "running" and not is_alive:
-        status = {**status, "state": "failed", "error": _INTERRUPTED}
+        is_canceled = (folder / "canceled").exists()
+        ending = {"state": "canceled"} if is_canceled else {"state": "failed", "error": _INTERRUPTED}
+        status = {**status, **ending}
     start = {"stage": "start", "done": 0} | dict.fromkeys(
         ("of", "unit", "note", "items", "rejected", "generation", "error")
     )

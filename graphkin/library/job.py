@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from graphkin.ingest import forking
@@ -32,7 +33,6 @@ _NICENESS = 10  # requests to the server come first
 _MAX_GIVEN = 300  # characters of the offending value in an error
 
 _RECIPE = ("fingerprint", "radius", "bits", "chirality", "candidates", "threshold", "top_k", "inchikey")
-_SERVER_ENDED = GraphkinError("the server stopped while the job ran; nothing was published", hint="start the job again")
 
 
 class _Stopped(BaseException):
@@ -49,15 +49,14 @@ class Status(Progress):
     def __init__(self, path: Path) -> None:
         self._path = path
         self._fields: dict[str, Any] = {"state": "running"}
-        self._lock = threading.RLock()  # A signal may arrive while the main thread reports.
+        self._lock = threading.Lock()  # Notes come from another thread.
 
     def report(self, **fields: Any) -> None:
-        """Change fields of the status. A job that has ended keeps its state."""
+        """Change fields of the status."""
         with self._lock:
-            if self._fields["state"] == "running":
-                self._fields |= fields
-                with atomic_path(self._path) as temporary:
-                    temporary.write_text(json.dumps(self._fields))
+            self._fields |= fields
+            with atomic_path(self._path) as temporary:
+                temporary.write_text(json.dumps(self._fields))
 
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
@@ -81,35 +80,35 @@ def main(folder: Path) -> None:
     """Run the job of a folder. Its status names the result or the error."""
     status = Status(folder / "status.json")
     request = json.loads((folder / "request.json").read_text())
-    signal.signal(signal.SIGTERM, lambda *_: _stop(status, "canceled", None))
-    signal.signal(signal.SIGUSR1, lambda *_: _stop(status, "failed", _SERVER_ENDED))
+    signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_stop_with_server, daemon=True).start()
     os.nice(_NICENESS)
+    fields: dict[str, Any] = {}
     try:
-        result = _COMMANDS[request["command"]](request, folder, status)
-        for number in (signal.SIGTERM, signal.SIGUSR1):  # The new generation has been published.
-            signal.signal(number, signal.SIG_IGN)
-        status.report(state="done", **result)
+        fields = {"state": "done", **_COMMANDS[request["command"]](request, folder, status)}
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # The new generation has been published.
     except _Stopped:
-        pass
+        pass  # The server knows why it has stopped the job.
     except GraphkinError as error:
-        status.report(state="failed", error=_error_fields(error), **_failed_rejections(request, folder))
+        fields = {"state": "failed", "error": _error_fields(error), **_failed_rejections(request, folder)}
     except Exception:
         traceback.print_exc()
         hint = f"report it with the file `output` that the cache folder of the server has in jobs/…/{folder.name}"
         fault = GraphkinError("an internal error ended the job; nothing was published", hint=hint)
-        status.report(state="failed", error=_error_fields(fault))
+        fields = {"state": "failed", "error": _error_fields(fault)}
+    for file in (folder / "files").iterdir():
+        file.unlink()
+    status.report(**fields)
 
 
 def _stop_with_server() -> None:
     """Stop this process when the server that started it ends."""
     sys.stdin.buffer.read()
-    os.kill(os.getpid(), signal.SIGUSR1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _stop(status: Status, state: str, error: GraphkinError | None) -> None:
+def _stop(_: int, __: FrameType | None) -> None:
     """Stop the main thread. If it does not end soon, kill this process and its workers."""
-    status.report(state=state, error=None if error is None else _error_fields(error))
     timer = threading.Timer(_PATIENCE, os.killpg, (os.getpgrp(), signal.SIGKILL))
     timer.daemon = True
     timer.start()

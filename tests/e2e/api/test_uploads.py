@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -58,54 +58,59 @@ def wait(client: httpx.Client, reply: httpx.Response) -> dict[str, Any]:
     return until(ended)
 
 
-def test_files_create_and_change_a_collection_of_a_store_that_did_not_exist(serve: Serve, tmp_path: Path) -> None:
-    store = tmp_path / "new"
-    with serve(store) as client:
+@pytest.fixture(scope="module")
+def writer(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """Yield a client of a server whose store does not exist at first."""
+    folder = tmp_path_factory.mktemp("writer")
+    with serve(folder / "store", cache_dir=folder / "cache") as client:
         assert client.get("/v1/collections").json()["collections"] == []
-        assert client.get("/readyz").status_code in (200, 503)
-        assert not store.exists()
-        job = wait(client, upload(client, **FIELDS))
-        assert (job["state"], job["command"], job["collection"], job["source"]) == (
-            "done",
-            "ingest",
-            "mine",
-            "mine.csv",
-        )
-        assert (job["items"], job["rejected"], job["error"]) == (4, 0, None)
-        detail = client.get("/v1/collections/mine").json()
-        assert detail["generation"] == job["generation"]
-        assert [each["name"] for each in detail["manifest"]["inputs"]] == ["mine.csv"]
-
-        more = "smiles,name\nCCCCCO,E\nC1CC,broken\n"
-        job = wait(client, upload(client, "/v1/collections/mine/append", more, "more.csv", max_rejected="0.5"))
-        assert (job["state"], job["items"], job["rejected"]) == ("done", 1, 1)
-        rejections = client.get(f"/v1/jobs/{job['id']}/rejections")
-        assert rejections.headers["Content-Disposition"] == 'attachment; filename="mine.rejections.csv"'
-        lines = rejections.text.splitlines()
-        assert lines[0] == "source,line,input,reason"
-        assert lines[1].startswith("more.csv,3,C1CC,")
-
-        job = wait(client, client.post("/v1/collections/mine/remove", json={"names": ["A", "nobody"]}))
-        assert (job["state"], job["items"], job["rejected"]) == ("done", 1, 1)
-        assert "nobody" in client.get(f"/v1/jobs/{job['id']}/rejections").text
-        assert client.get("/v1/collections/mine").json()["manifest"]["counts"]["kept"] == 4
-        commands = [each["command"] for each in client.get("/v1/jobs").json()["jobs"]]
-        assert sorted(commands) == ["append", "ingest", "remove"]
-        assert upload(client, **FIELDS).status_code == 409
-    (tmp_path / "same.csv").write_text(TABLE)
-    assert all(not any(folder.iterdir()) for folder in (tmp_path.parent).glob("cache*/jobs/*/*/files"))
+        assert not (folder / "store").exists()
+        yield client
+    assert [*(folder / "cache").glob("jobs/*/*/status.json")]
+    assert not [*(folder / "cache").glob("jobs/*/*/files/*")]
 
 
-def test_upload_publishes_the_generation_of_an_ingest(serve: Serve, tmp_path: Path, nci_file: Path) -> None:
+def test_files_create_and_change_a_collection(writer: httpx.Client) -> None:
+    client = writer
+    job = wait(client, upload(client, **FIELDS))
+    assert (job["state"], job["command"], job["collection"], job["source"]) == (
+        "done",
+        "ingest",
+        "mine",
+        "mine.csv",
+    )
+    assert (job["items"], job["rejected"], job["error"]) == (4, 0, None)
+    detail = client.get("/v1/collections/mine").json()
+    assert detail["generation"] == job["generation"]
+    assert [each["name"] for each in detail["manifest"]["inputs"]] == ["mine.csv"]
+
+    more = "smiles,name\nCCCCCO,E\nC1CC,broken\n"
+    job = wait(client, upload(client, "/v1/collections/mine/append", more, "more.csv", max_rejected="0.5"))
+    assert (job["state"], job["items"], job["rejected"]) == ("done", 1, 1)
+    rejections = client.get(f"/v1/jobs/{job['id']}/rejections")
+    assert rejections.headers["Content-Disposition"] == 'attachment; filename="mine.rejections.csv"'
+    lines = rejections.text.splitlines()
+    assert lines[0] == "source,line,input,reason"
+    assert lines[1].startswith("more.csv,3,C1CC,")
+
+    job = wait(client, client.post("/v1/collections/mine/remove", json={"names": ["A", "nobody"]}))
+    assert (job["state"], job["items"], job["rejected"]) == ("done", 1, 1)
+    assert "nobody" in client.get(f"/v1/jobs/{job['id']}/rejections").text
+    assert client.get("/v1/collections/mine").json()["manifest"]["counts"]["kept"] == 4
+    commands = [each["command"] for each in client.get("/v1/jobs").json()["jobs"] if each["collection"] == "mine"]
+    assert sorted(commands) == ["append", "ingest", "remove"]
+    assert upload(client, **FIELDS).status_code == 409
+
+
+def test_upload_publishes_the_generation_of_an_ingest(writer: httpx.Client, tmp_path: Path, nci_file: Path) -> None:
     lines = nci_file.read_text().splitlines()[:300]
     (tmp_path / "nci.smi").write_text("\n".join(lines) + "\n")
     with open_store(tmp_path / "store", create=True) as store:
         expected = pipeline.ingest(store, "command", [str(tmp_path / "nci.smi")], resolve(threshold=0.5)).generation
-    with serve(tmp_path / "store") as client, Graphkin(str(client.base_url)) as server:
-        with (tmp_path / "nci.smi").open("rb") as file:
-            assert server.preview(file).accepted == 200
-            file.seek(0)
-            job = server.create_collection(file, "uploaded", threshold=0.5)
+    with Graphkin(str(writer.base_url)) as server, (tmp_path / "nci.smi").open("rb") as file:
+        assert server.preview(file).accepted == 200
+        file.seek(0)
+        job = server.create_collection(file, "uploaded", threshold=0.5)
         until(lambda: server.job(job).state != "running")
         assert server.job(job).generation == expected
         assert server.jobs()[0].id == job
@@ -115,20 +120,17 @@ def test_upload_publishes_the_generation_of_an_ingest(serve: Serve, tmp_path: Pa
             server.job_rejections(job)
 
 
-def test_job_that_rejects_too_much_publishes_nothing(serve: Serve, tmp_path: Path) -> None:
-    with serve(tmp_path / "store") as client:
-        job = wait(
-            client,
-            upload(client, text="smiles\nCCO\nC1CC\nC1C\n", file_name="my file.csv", name_column="", name="bad"),
-        )
-        assert (job["state"], job["rejected"], job["generation"]) == ("failed", 2, None)
-        assert "nothing was published" in job["error"]["detail"]
-        assert str(tmp_path) not in json.dumps(job)
-        rejections = client.get(f"/v1/jobs/{job['id']}/rejections").text
-        assert [line.partition(",")[0] for line in rejections.splitlines()[1:]] == ["my file.csv"] * 2
-        job = wait(client, upload(client, text="a,b\n1,2\n", **FIELDS))
-        assert job["error"]["hint"] == "name the column with smiles_column="
-        assert client.get("/v1/collections").json()["collections"] == []
+def test_job_that_fails_publishes_nothing_and_says_why(writer: httpx.Client) -> None:
+    text = "smiles\nCCO\nC1CC\nC1C\n"
+    job = wait(writer, upload(writer, text=text, file_name="my file.csv", name_column="", name="bad"))
+    assert (job["state"], job["rejected"], job["generation"]) == ("failed", 2, None)
+    assert "nothing was published" in job["error"]["detail"]
+    assert "/cache" not in json.dumps(job)
+    rejections = writer.get(f"/v1/jobs/{job['id']}/rejections").text
+    assert [line.partition(",")[0] for line in rejections.splitlines()[1:]] == ["my file.csv"] * 2
+    job = wait(writer, upload(writer, text="a,b\n1,2\n", **{**FIELDS, "name": "bad"}))
+    assert job["error"]["hint"] == "name the column with smiles_column="
+    assert writer.get("/v1/collections/bad").status_code == 404
 
 
 def test_job_is_canceled_from_another_server_and_leaves_its_slot(serve: Serve, tmp_path: Path, nci_file: Path) -> None:
@@ -178,18 +180,19 @@ def test_killed_server_ends_its_jobs_and_the_next_one_says_so(serve: Serve, tmp_
         {"Sec-Fetch-Site": "same-site"},
     ],
 )
-def test_pages_of_other_origins_change_nothing(own_folder: Path, serve: Serve, headers: dict[str, str]) -> None:
-    with serve(own_folder, cors_origins="*") as client:
-        for path, request in (
-            ("/v1/collections", {"data": FIELDS, "files": {"file": ("mine.csv", TABLE)}}),
-            ("/v1/collections/nci/append", {"files": {"file": ("mine.csv", TABLE)}}),
-            ("/v1/collections/nci/remove", {"json": {"names": ["1"]}}),
-            ("/v1/previews", {"files": {"file": ("mine.csv", TABLE)}}),
-            ("/v1/jobs/0123456789abcdef/cancel", {}),
-        ):
-            reply = client.post(path, headers=headers, **request)
-            assert (reply.status_code, reply.json()["title"]) == (403, "Key not for this"), path
-        assert client.get("/v1/jobs").json() == {"jobs": []}
+def test_pages_of_other_origins_change_nothing(client: httpx.Client, headers: dict[str, str]) -> None:
+    file = {"file": ("mine.csv", TABLE)}
+    requests: dict[str, Any] = {
+        "/v1/collections": {"data": FIELDS, "files": file},
+        "/v1/collections/nci/append": {"files": file},
+        "/v1/collections/nci/remove": {"json": {"names": ["1"]}},
+        "/v1/previews": {"files": file},
+        "/v1/jobs/0123456789abcdef/cancel": {},
+    }
+    for path, request in requests.items():
+        reply = client.post(path, headers=headers, **request)
+        assert (reply.status_code, reply.json()["title"]) == (403, "Key not for this"), path
+    assert client.get("/v1/jobs").json() == {"jobs": []}
 
 
 @pytest.mark.parametrize(
