@@ -1,6 +1,6 @@
 """Jobs: processes that change the store for clients.
 
-A job runs `python -m graphkin.library.job`, because the API builds nothing itself. Its folder holds all that is known
+A job runs `python -m graphkin.ingest.job`, because the API builds nothing itself. Its folder holds all that is known
 about it, so every process of a server, and a restarted server, sees the same jobs:
 
 - request.json, the arguments of the job
@@ -271,7 +271,7 @@ def safe_name(name: str) -> str:
 def _run(folder: Path, inherited: tuple[int, ...]) -> subprocess.Popen[bytes]:
     with (folder / "output").open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "graphkin.library.job", str(folder)],
+            [sys.executable, "-P", "-m", "graphkin.ingest.job", str(folder)],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,

@@ -59,7 +59,7 @@ def _copy(file: BinaryIO, path: Path) -> None:
 
 async def _run(path: Path, fields: str) -> bytes:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "graphkin.library.preview", path.name, fields),
+        *(sys.executable, "-P", "-m", "graphkin.ingest.preview", path.name, fields),
         cwd=path.parent,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

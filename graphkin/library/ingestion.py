@@ -129,7 +129,7 @@ def ingest(
         workers=workers,
         device=device,
     )
-    resolved_recipe = resolve_recipe(kind, preset, inputs, options.read, {"threshold": threshold, **recipe})
+    resolved_recipe = _resolve_recipe(kind, preset, inputs, options.read, {"threshold": threshold, **recipe})
     require(
         store is None or isinstance(store, str | os.PathLike),
         "store",
@@ -163,7 +163,7 @@ def ingest(
     return opened
 
 
-def resolve_recipe(
+def _resolve_recipe(
     kind: str, preset: str, files: "Sequence[Input]", read: "ReadOptions", options: dict[str, Any]
 ) -> Recipe:
     """Return the recipe for a kind of items, with the defaults of a preset.

@@ -158,7 +158,7 @@ def test_killed_server_ends_its_jobs_and_the_next_one_says_so(serve: Serve, tmp_
         assert process.stdout is not None
         with httpx.Client(base_url=process.stdout.readline().strip(), timeout=60) as client:
             reply = upload(client, text=nci_file.read_text(), file_name="nci.smi", name="nci")
-            jobs = [each for each in psutil.Process(process.pid).children() if "graphkin.library.job" in each.cmdline()]
+            jobs = [each for each in psutil.Process(process.pid).children() if "graphkin.ingest.job" in each.cmdline()]
         process.send_signal(signal.SIGKILL)
     assert len(jobs) == 1
     _, alive = psutil.wait_procs(jobs, timeout=60)

@@ -1,4 +1,4 @@
-"""How a file of molecules would be read: `python -m graphkin.library.preview FILE FIELDS` prints a `Preview` as JSON.
+"""How a file of molecules would be read: `python -m graphkin.ingest.preview FILE FIELDS` prints a `Preview` as JSON.
 
 The server runs this program for a client that is about to upload a file. FIELDS is a JSON object with the fields of
 `graphkin.protocol.uploads.PreviewForm` that the client has set.

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphkin.library.preview import preview
+from graphkin.ingest.preview import preview
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.uploads import Preview
 from tests.workbooks import workbook

@@ -1,6 +1,6 @@
 """A change of a store that a server runs for a client, in a process of its own.
 
-`python -m graphkin.library.job FOLDER` runs it. The folder is that of a job (`graphkin.api.jobs`): request.json has the
+`python -m graphkin.ingest.job FOLDER` runs it. The folder is that of a job (`graphkin.api.jobs`): request.json has the
 command and its arguments, and status.json gets the progress and the result. SIGTERM cancels the job. It also stops when
 its standard input ends, which happens when the server ends. Until the store publishes the new generation, a job that
 stops changes nothing.
@@ -15,10 +15,9 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphkin.ingest import forking
 from graphkin.ingest.progress import Progress
@@ -26,6 +25,9 @@ from graphkin.protocol.errors import GraphkinError
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.parameters import name_fields
 from graphkin.runtime.files import atomic_path
+
+if TYPE_CHECKING:
+    from graphkin.ingest.options import IngestOptions
 
 _REPORT_PERIOD = 0.2  # seconds between two reports of the progress of a stage
 _PATIENCE = 5.0  # seconds in which a job that was told to stop may end by itself
@@ -118,19 +120,16 @@ def _stop(_: int, __: FrameType | None) -> None:
 def _ingest(request: Mapping[str, Any], folder: Path, status: Status) -> dict[str, Any]:
     forking.start_fork_server(forking.MOLECULES)  # It imports modules while this process imports others.
     from graphkin.ingest.pipeline import ingest
-    from graphkin.library.arguments import read_arguments
-    from graphkin.library.ingestion import resolve_recipe
+    from graphkin.ingest.recipes import molecule_recipe
     from graphkin.store import open_store
 
-    arguments, collection = request["arguments"], request["collection"]
-    reading = {**_reading(arguments), "duplicates": arguments["duplicates"]}
-    inputs, options = read_arguments("molecules", request["source"], **reading)
-    options = replace(options, rejections_file=_rejections_file(request))
-    recipe_options = {name: arguments[name] for name in _RECIPE}
-    recipe_options["standardise"] = tuple(arguments["standardize"] or ()) or None
-    recipe = resolve_recipe("molecules", arguments["preset"], inputs, options.read, recipe_options)
+    arguments, collection, files = request["arguments"], request["collection"], [request["source"]]
+    options = _options("molecules", request)
+    settings = {name: arguments[name] for name in _RECIPE}
+    steps = tuple(arguments["standardize"] or ()) or None
+    recipe = molecule_recipe(files, options.read, arguments["preset"], standardise=steps, **settings)
     with open_store(request["store"], create=True) as store:
-        manifest = ingest(store, collection, inputs, recipe, options, status)
+        manifest = ingest(store, collection, files, recipe, options, status)
         rejected = manifest.counts.rejected
         _save_rejections(store, collection, manifest, rejected, folder)
     return _result(manifest, manifest.counts.kept, rejected)
@@ -139,16 +138,13 @@ def _ingest(request: Mapping[str, Any], folder: Path, status: Status) -> dict[st
 def _append(request: Mapping[str, Any], folder: Path, status: Status) -> dict[str, Any]:
     forking.start_fork_server(forking.MOLECULES)
     from graphkin.ingest.append import append
-    from graphkin.library.arguments import read_arguments
     from graphkin.similarity.kinds import kind_named
     from graphkin.store import open_store
 
     collection = request["collection"]
     with open_store(request["store"]) as store:
         items = kind_named(store.collection(collection).kind).plural
-        inputs, options = read_arguments(items, request["source"], **_reading(request["arguments"]))
-        options = replace(options, rejections_file=_rejections_file(request))
-        result = append(store, collection, inputs, options, status)
+        result = append(store, collection, [request["source"]], _options(items, request), status)
         rejected = result.counts.rejected
         _save_rejections(store, collection, result.manifest, rejected, folder)
     return _result(result.manifest, result.items, rejected)
@@ -175,19 +171,29 @@ _COMMANDS: Mapping[str, Callable[[Mapping[str, Any], Path, Status], dict[str, An
 }
 
 
-def _reading(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `read_arguments` from the fields of an upload."""
-    return {
-        **{name: arguments[name] for name in ("format", "properties", "delimiter", "encoding", "max_rejected")},
-        "smiles": arguments["smiles_column"],
-        "name": arguments["name_column"],
-        "decimal": arguments["decimal"] or ".",
-        "fingerprint_column": None,
-        "vector_column": None,
-        "names": (),
-        "workers": None,
-        "device": "cpu",
-    }
+def _options(items: str, request: Mapping[str, Any]) -> "IngestOptions":
+    """Return the options of a run from the fields of an upload of items, such as "molecules"."""
+    from graphkin.ingest.options import IngestOptions
+    from graphkin.ingest.recipes import read_options
+
+    arguments = request["arguments"]
+    properties = arguments["properties"]
+    read = read_options(
+        items,
+        arguments["smiles_column"],
+        format=arguments["format"],
+        name_column=arguments["name_column"],
+        properties=None if properties is None else tuple(properties),
+        delimiter=arguments["delimiter"],
+        encoding=arguments["encoding"],
+        decimal=arguments["decimal"] or ".",
+    )
+    return IngestOptions(
+        read=read,
+        max_rejected=arguments["max_rejected"],
+        duplicates=arguments.get("duplicates", "first"),
+        rejections_file=_rejections_file(request),
+    )
 
 
 def _result(manifest: Manifest, items: int, rejected: int) -> dict[str, Any]:
