@@ -1,9 +1,10 @@
-"""The tree of 250,000 molecules."""
+"""The tree and a scatter plot of 250,000 molecules."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import islice, product
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 
 import httpx
@@ -18,25 +19,55 @@ from graphkin.store import open_store
 from graphkin.store.columns import ITEM_SCHEMA
 from graphkin.store.records import Edges, Int64
 
+# Moves the pointer in each of 40 frames. Returns the ms of each frame, and how often the dots were painted.
+MEASURE_FRAMES = """async ([x, y]) => {
+    const canvas = document.querySelector("canvas[role=application]");
+    const { putImageData } = CanvasRenderingContext2D.prototype;
+    let painted = 0;
+    CanvasRenderingContext2D.prototype.putImageData = function (...image) {
+        painted++;
+        return putImageData.apply(this, image);
+    };
+    const times = [];
+    let begin = performance.now();
+    for (let step = 1; step <= 40; step++) {
+        const move = { bubbles: true, clientX: x + 5 * Math.min(step, 40 - step), clientY: y + step };
+        canvas.dispatchEvent(new PointerEvent("pointermove", move));
+        await new Promise((resolve) => setTimeout(resolve)); // The effects of the move request the next frame first.
+        await new Promise(requestAnimationFrame);
+        times.push(performance.now() - begin);
+        begin = performance.now();
+    }
+    CanvasRenderingContext2D.prototype.putImageData = putImageData;
+    return [times, painted];
+}"""
+
 Serve = Callable[[Path], AbstractContextManager[httpx.Client]]
 
 MOLECULES = 250_000
 EDGES_PER_ITEM = 20  # Maximum number of edges between an item and earlier items.
 OPEN_SECONDS = 2  # Maximum seconds until the tree is open.
+FRAME_MILLISECONDS = 50  # Maximum median of the milliseconds of a frame while a plot moves.
 TRIES = 3  # Each try starts a server that has not opened the collection before.
 
 
 @pytest.fixture(scope="module")
 def chains(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a store of one collection, chains, in clusters of 2 to thousands of items."""
+    """Return a store of one collection, chains, in clusters of 2 to thousands of items with two properties."""
+    generator = np.random.default_rng(2)
+    numbers = {"logp": generator.normal(3, 1.2, MOLECULES), "potency": 10 ** generator.normal(2, 1, MOLECULES)}
+    schema = ITEM_SCHEMA
+    for name in numbers:
+        schema = schema.append(pa.field(name, pa.float64()))
     items = pa.record_batch(
         {
             "smiles": ["".join(atoms) for atoms in islice(product("CNOS", repeat=9), MOLECULES)],
             "structure": pa.nulls(MOLECULES, pa.string()),
             "inchikey": pa.nulls(MOLECULES, pa.string()),
             "names": [[]] * MOLECULES,
+            **numbers,
         },
-        schema=ITEM_SCHEMA,
+        schema=schema,
     )
     edges = edges_inside(clusters())
     forest = SpanningForest(MOLECULES)
@@ -57,7 +88,7 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 counts=Counts(read=MOLECULES, kept=MOLECULES, duplicates=0, rejected=0),
                 edges=len(edges),
                 dropped=None,
-                properties={},
+                properties=dict.fromkeys(numbers, "number"),
                 histograms={},
                 times={},
             )
@@ -99,3 +130,26 @@ def test_tree_opens_quickly(page: Page, chains: Path, serve: Serve) -> None:
             break
     print(f"opened in {min(durations):.2f} s")
     assert min(durations) < OPEN_SECONDS
+
+
+@pytest.mark.long
+def test_scatter_plot_moves_smoothly(page: Page, chains: Path, serve: Serve) -> None:
+    medians = []
+    with serve(chains) as api:
+        page.goto(f"{api.base_url}?collection=chains&part=plot&x=logp&y=potency&colour=logp")
+        canvas = page.get_by_role("application", name=f"Scatter plot of {MOLECULES:,} items")
+        canvas.wait_for()
+        box = canvas.bounding_box()
+        assert box is not None
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        for _ in range(TRIES):
+            times, painted = page.evaluate(MEASURE_FRAMES, [x, y])
+            assert painted >= len(times) - 1
+            medians.append(median(times))
+            if medians[-1] <= FRAME_MILLISECONDS:
+                break
+        page.mouse.up()
+    print(f"median frame {min(medians):.1f} ms")
+    assert min(medians) <= FRAME_MILLISECONDS
