@@ -115,7 +115,7 @@ def test_item_is_expanded_by_its_neighbors(page: Page, api: httpx.Client, subgra
 def test_graph_is_colored_by_a_property(page: Page, look: Look) -> None:
     open_graph(page)
     choice = page.get_by_label("Color by")
-    name = choice.locator("option").nth(1).inner_text()
+    name = choice.locator("option").nth(1).get_attribute("value")
     choice.select_option(name)
     expect(page.locator(".scale")).to_be_visible()
     assert url_values(page, "colour") == [name]
