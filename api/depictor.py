@@ -16,6 +16,7 @@ from graphkin.collection.clusters.mcs import NONE_IN_TIME, SECONDS, CommonSubstr
 from graphkin.collection.sar.rgroups import Core, Decomposition
 from graphkin.protocol.errors import Conflict, InvalidInput
 from graphkin.protocol.values import Kind, Mark
+from graphkin.similarity.kind import Pattern
 from graphkin.similarity.molecules import mcs
 
 _MOLECULE = "molecule"
@@ -60,6 +61,7 @@ class Depictor:
         mark: Mark = "nothing",
         align: bool = True,
         core: str | None = None,
+        pattern: Pattern | None = None,
         is_fragment: bool = False,
         bond_length: int | None = None,
     ) -> str:
@@ -76,6 +78,7 @@ class Depictor:
             mark: Atoms to highlight: `shared` with the reference, `differences` from it, or `nothing`.
             align: Whether to align the molecule with the reference.
             core: Core of an R-group table to align the molecule with, instead of a reference.
+            pattern: Substructure whose matches count as shared, instead of a reference.
             is_fragment: Whether the molecule is a fragment whose `*` atoms are attachment points.
             bond_length: Length of the bonds of a molecule in pixels; None to fill the SVG. Graphs fill it always.
 
@@ -92,12 +95,12 @@ class Depictor:
                 expected=" or ".join(_DRAWABLE_KINDS),
                 hint=f"request the depiction of an item of a collection of kind {' or '.join(_DRAWABLE_KINDS)}",
             )
-        if kind != _MOLECULE and (reference is not None or core is not None):
+        if kind != _MOLECULE and any(each is not None for each in (reference, core, pattern)):
             raise Conflict(
                 "only molecules have shared substructures to highlight",
                 given=kind,
                 expected=_MOLECULE,
-                hint="leave highlight, highlight_smiles and core out",
+                hint="leave highlight, highlight_smiles, core and substructure out",
             )
         size = {"width": width, "height": height}
         try:
@@ -107,6 +110,9 @@ class Depictor:
             molecule = {"smiles": structure, "title": title, **options, **size}
             if core is not None:
                 return await self._draw("draw_molecule", note="", core=core, mark=mark, **molecule)
+            if pattern is not None:
+                matched = {"notation": pattern.notation, "pattern": pattern.text}
+                return await self._draw("draw_molecule", note="", mark=mark, **matched, **molecule)
             if reference is None:
                 return await self._draw("draw_molecule", note="", **molecule)
             pairs = await self._shared_atoms(structure, reference)

@@ -41,6 +41,7 @@ class State(TypedDict):
     generations: GenerationCache
     positives: PositiveCache
     structures: StructureReader
+    substructures: SubstructureMatcher
     depictor: Depictor
     exports: Exports
     queues: dict[str, Queue]
@@ -83,7 +84,9 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
             Pool(fork_server, 2, niceness=10, memory=MEMORY, idle=_IDLE_SECONDS) as pattern_readers,
             Pool(fork_server, _MATCHERS, niceness=10, memory=MEMORY) as matchers,
             Pool(fork_server, 2, niceness=10, idle=_IDLE_SECONDS) as exporters,
-            aclosing(PatternMatches(SubstructureMatcher(pattern_readers, matchers, location, _MATCHERS))) as patterns,
+            aclosing(
+                PatternMatches(substructures := SubstructureMatcher(pattern_readers, matchers, location, _MATCHERS))
+            ) as patterns,
         ):
             structures, depictor = StructureReader(readers), Depictor(drawers, comparers)
             port_factory = PortFactory(structures, patterns, results, depictor, MoleculeCutter(comparers))
@@ -99,6 +102,7 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
                     generations=generations,
                     positives=positives,
                     structures=structures,
+                    substructures=substructures,
                     depictor=depictor,
                     exports=exports,
                     quotas=quotas,

@@ -14,7 +14,9 @@ from graphkin.api.http.reply import SVG
 from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
 from graphkin.api.work.classes import DepictionRoute
+from graphkin.collection.structures import pattern_arguments
 from graphkin.protocol.requests import DepictionQuery, StructureDepictionQuery, StructureFields
+from graphkin.similarity.kind import Pattern
 from graphkin.store.base import Generation
 
 router = APIRouter(
@@ -34,12 +36,18 @@ async def depiction(
     `highlight` and `highlight_smiles` compare a molecule with another one by their largest connected common
     substructure. `turned` aligns the depiction with that of the other molecule. `mark` selects the part that is
     highlighted. A comparison takes at most 2 s. If that is not enough, nothing is highlighted, and the `desc` of the
-    depiction says so. `core` aligns a molecule with the core of an R-group table instead, which takes no comparison.
+    depiction says so. `core` aligns a molecule with the core of an R-group table instead, and `substructure` highlights
+    the matches of a pattern. Neither takes a comparison.
     """
     item = await run_in_threadpool(_row, context.generation, id)
     structure = item[context.generation.manifest.structure]
     title = item["names"][0] if item["names"] else structure[:100]
-    return await _draw(request, context, query, structure, title, core=query.core, bond_length=query.bond_length)
+    pattern: Pattern | None = None
+    if query.substructure is not None:
+        text, notation = pattern_arguments(query.substructure)
+        pattern = await state_of(request)["substructures"].read(context.generation, text, notation)
+    core, bond_length = query.core, query.bond_length
+    return await _draw(request, context, query, structure, title, core=core, pattern=pattern, bond_length=bond_length)
 
 
 @router.get("/structure.svg", response_class=Response, responses=replies(SVG))
@@ -66,6 +74,7 @@ async def _draw(
     title: str,
     *,
     core: str | None = None,
+    pattern: Pattern | None = None,
     is_fragment: bool = False,
     bond_length: int | None = None,
 ) -> Response:
@@ -85,6 +94,7 @@ async def _draw(
         mark=query.mark,
         align=query.turned,
         core=core,
+        pattern=pattern,
         is_fragment=is_fragment,
         bond_length=bond_length,
     )

@@ -12,6 +12,7 @@ from graphkin.depiction.fragments import number_attachment_points, parse_fragmen
 from graphkin.depiction.rgroups import align_with_core
 from graphkin.protocol.values import Mark
 from graphkin.similarity.molecules.mcs import common_atoms
+from graphkin.similarity.molecules.substructures import matched_atoms
 
 _END_OF_HEADER = "<!-- END OF HEADER -->"
 _HIGHLIGHT = (0.6, 0.83, 0.93)
@@ -33,6 +34,8 @@ def draw_molecule(
     pairs: Sequence[tuple[int, int]] = (),
     mark: Mark = "nothing",
     core: str | None = None,
+    pattern: str | None = None,
+    notation: str = "smarts",
     *,
     is_fragment: bool = False,
     bond_length: int | None = None,
@@ -47,8 +50,11 @@ def draw_molecule(
         height: Height in pixels.
         reference: Molecule (SMILES) to align with, as its own depiction shows it; None for no alignment.
         pairs: Shared atoms, each as its index in the molecule and its index in the reference.
-        mark: Atoms to highlight: `shared` with the reference or the core, `differences` from it, or `nothing`.
+        mark: Atoms to highlight: `shared` with the reference, the core or the pattern, `differences` from it, or
+            `nothing`.
         core: Core to align with, instead of a reference, as in `align_with_core`.
+        pattern: Substructure whose matches are shared, instead of a reference, as in `Pattern`.
+        notation: Notation of the pattern.
         is_fragment: Whether the molecule is a fragment whose `*` atoms are attachment points. They are drawn as cut
             bonds, with their atom map numbers if there are several.
         bond_length: Length of bonds in pixels, if the molecule then fits; None to fill the SVG. Lines have the width
@@ -58,6 +64,8 @@ def draw_molecule(
     if reference is not None and len(pairs) >= _MIN_ALIGNED:
         _align(molecule, parse(reference), pairs)
     shared = {atom for atom, _ in pairs} if core is None else {*align_with_core(molecule, core)}
+    if pattern is not None:
+        shared = matched_atoms(molecule, pattern, notation)
     atoms, bonds = _highlights(molecule, shared, mark)
     canvas = rdMolDraw2D.MolDraw2DSVG(width, height)
     canvas.drawOptions().setHighlightColour(_HIGHLIGHT)

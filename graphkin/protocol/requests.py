@@ -520,10 +520,19 @@ class DepictionQuery(ComparisonFields, DrawingQuery):
         ),
     ] = None
 
+    substructure: Annotated[
+        SubstructureInQuery,
+        Field(
+            description="Substructure whose matches are highlighted, as in `items/query`, instead of `highlight`. "
+            "`mark` refers to the atoms of all matches."
+        ),
+    ] = None
+
     @model_validator(mode="after")
-    def _core_or_reference(self) -> Self:
-        if self.core is not None and (self.highlight is not None or self.highlight_smiles is not None):
-            raise ValueError("at most one of core, highlight, highlight_smiles")
+    def _at_most_one_target(self) -> Self:
+        targets = (self.core, self.substructure, self.highlight, self.highlight_smiles)
+        if sum(target is not None for target in targets) > 1:
+            raise ValueError("at most one of core, substructure, highlight, highlight_smiles")
         return self
 
 

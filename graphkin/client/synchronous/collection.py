@@ -1073,6 +1073,7 @@ class Collection:
         turned: bool = True,
         core: str | None = None,
         bond_length: int | None = None,
+        substructure: str | Mapping[str, str] | None = None,
     ) -> bytes:
         """Return a depiction of an item, optionally of a molecule compared with another one.
 
@@ -1089,6 +1090,7 @@ class Collection:
                 of the item may follow, each after a `.`.
             bond_length: Length of the bonds of a molecule in pixels, so that several depictions have the same scale. A
                 molecule that does not fit is drawn smaller. By default each molecule fills its depiction.
+            substructure: SMARTS, or a molecule as in `query`, whose matches count as shared, instead of `highlight`.
 
         Returns:
             An SVG document.
@@ -1103,7 +1105,9 @@ class Collection:
         """
         comparison = {"highlight": highlight, "highlight_smiles": highlight_smiles, "mark": mark, "turned": turned}
         size = {"width": width, "height": height, "bond_length": bond_length}
-        return self._reader.get_content(f"items/{id}/depiction.svg", {**size, **comparison, "core": core}, _SVG)
+        pattern = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
+        fields = {**size, **comparison, "core": core, "substructure": pattern}
+        return self._reader.get_content(f"items/{id}/depiction.svg", fields, _SVG)
 
     def structure_depiction(
         self,

@@ -28,6 +28,7 @@ from graphkin.store.records import Int32, Int64, Mask, UInt64
 
 _WORDS = 32  # 64-bit words of a pattern fingerprint
 _SMARTS = "smarts"
+_MAX_MATCHES = 1000  # matches per molecule that are highlighted
 _RING_PRIMITIVE = re.compile(r"R|(?<!B)r|[xk@]")  # found in every SMARTS that needs ring information; not in Br
 
 
@@ -79,6 +80,12 @@ def _make_pattern(notation: str, text: str) -> Pattern:
 @lru_cache(maxsize=16)
 def _query_molecule(notation: str, text: str) -> Chem.Mol:
     return Chem.MolFromSmarts(text) if notation == _SMARTS else Chem.MolFromSmiles(text)
+
+
+def matched_atoms(molecule: Chem.Mol, text: str, notation: str) -> set[int]:
+    """Return the atoms in up to `_MAX_MATCHES` matches of a pattern that `read_pattern` returned."""
+    matches = molecule.GetSubstructMatches(_query_molecule(notation, text), maxMatches=_MAX_MATCHES)
+    return {atom for match in matches for atom in match}
 
 
 class Pickles(NamedTuple):

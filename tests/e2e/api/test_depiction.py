@@ -177,3 +177,28 @@ def test_core_aligns_and_highlights_an_item(client: httpx.Client) -> None:
     assert plain.count(HIGHLIGHT) == aligned.count(HIGHLIGHT) == 0 < marked.count(HIGHLIGHT)
     for params in ({"core": "c1cc("}, {"core": "CCO", "highlight_smiles": "CCO"}):
         assert client.get(url, params=params).status_code == 422
+
+
+def test_matches_of_a_substructure_are_highlighted(client: httpx.Client) -> None:
+    items = client.get(URL, params={"limit": 1000}).json()["items"]
+    phenyl = Chem.MolFromSmiles("c1ccccc1")
+    item = next(item for item in items if len(Chem.MolFromSmiles(item["smiles"]).GetSubstructMatches(phenyl)) > 1)
+    url = f"{URL}/{item['id']}/depiction.svg"
+
+    def draw(substructure: str) -> str:
+        reply = client.get(url, params={"substructure": substructure})
+        assert reply.status_code == 200, reply.text
+        return reply.text
+
+    marked, drawn, unmatched = draw("c1ccccc1"), draw('{"smiles":"C1=CC=CC=C1"}'), draw("[U]")
+    assert marked == drawn
+    matched = {atom for match in Chem.MolFromSmiles(item["smiles"]).GetSubstructMatches(phenyl) for atom in match}
+    circles = [path for path in ElementTree.fromstring(marked).iter(f"{SVG}ellipse") if HIGHLIGHT in str(path.attrib)]
+    assert len(circles) == len(matched) > 6
+    assert unmatched == client.get(url).text
+    for params in (
+        {"substructure": "c1cc("},
+        {"substructure": "C", "highlight": 1},
+        {"substructure": "C", "core": "C"},
+    ):
+        assert client.get(url, params=params).status_code == 422
