@@ -19,6 +19,7 @@ from graphkin.collection.properties import numeric_property
 from graphkin.collection.sar.descriptors import DescriptorTable, descriptor_values
 from graphkin.collection.sar.scaffolds import ScaffoldTree
 from graphkin.collection.selection import (
+    CommonItems,
     GroupItems,
     ItemSource,
     ListedItems,
@@ -310,20 +311,24 @@ class ItemQueries:
         return rank_clusters(clustering, ids, values, request.by, request.descending, request.min_size)
 
     def _source(self, request: QueryFields) -> ItemSource | None:
-        """Return the source of a query, or None for all items."""
+        """Return the source of a query with its ids and its scaffold, or None for all items."""
+        sources = list[ItemSource]()
+        near = self._near(request)
+        if near is not None:
+            sources.append(near)
         if request.neighbors_of is not None:
             id, min_similarity = request.neighbors_of.id, request.neighbors_of.min_similarity
             require_stored_threshold(self.generation, min_similarity)
-            return NeighborItems(id, min_similarity)
+            sources.append(NeighborItems(id, min_similarity))
         if request.cluster is not None:
             id, clustering = request.cluster.id, self.clusters(request.cluster)
             members = clustering.clusters.members(id - 1)
-            return GroupItems(["cluster", clustering.method, clustering.threshold, id], members)
-        if request.scaffold is not None:
-            return self._scaffold_items(request.scaffold)
+            sources.append(GroupItems(["cluster", clustering.method, clustering.threshold, id], members))
         if request.ids is not None:
-            return ListedItems(tuple(request.ids))
-        return self._near(request)
+            sources.append(ListedItems(tuple(request.ids)))
+        if request.scaffold is not None:
+            sources.append(self._scaffold_items(request.scaffold))
+        return CommonItems(tuple(sources)) if len(sources) > 1 else next(iter(sources), None)
 
     def _scaffold_items(self, smiles: str) -> GroupItems:
         """Return the molecules with this scaffold."""

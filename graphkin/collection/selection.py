@@ -148,6 +148,22 @@ class ListedItems:
         return Selection(require_ids(np.array([*dict.fromkeys(self.ids)], np.int64), generation.size))
 
 
+@dataclass(frozen=True)
+class CommonItems:
+    """The items that are in each of some sources, in the order of the first one."""
+
+    sources: tuple[ItemSource, ...]
+
+    @property
+    def key(self) -> list[Any]:
+        return ["common", *(source.key for source in self.sources)]
+
+    def items(self, generation: Generation) -> Selection:
+        first, *others = (source.items(generation) for source in self.sources)
+        masks = [np.isin(first.ids, other.ids) for other in others]
+        return first.where(np.logical_and.reduce(masks))
+
+
 class Selector:
     """Selector of items of one generation, with a cache of its results. Threads may share a selector."""
 

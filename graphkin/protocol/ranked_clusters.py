@@ -14,7 +14,7 @@ class RankedClustersBody(ClusteredFields, QueryFields):
     """A clustering, the items of it that count, and the order of the clusters.
 
     All items are clustered. The items that count are the result of a query: a source, and conditions that items must
-    all meet. The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items.
+    all meet. The source is at most one of similar, neighbors_of and cluster. The default is all items.
     """
 
     by: Annotated[

@@ -797,12 +797,12 @@ class ClusterSource(Body, ClusteringFields):
 class QueryFields(Body):
     """A query for items: a source, conditions that items must all meet, and an order.
 
-    The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items. Without
-    `sort`, items have the order of the source: `similar` and `neighbors_of` list the most similar items first,
-    `cluster` lists its center first, and `ids` keep the order of the request. Other items are ordered by id.
+    The source is at most one of similar, neighbors_of and cluster. The default is all items. Without `sort`, items have
+    the order of the source: `similar` and `neighbors_of` list the most similar items first, and `cluster` lists its
+    center first. Without a source, `ids` keep the order of the request, and other items are ordered by id.
     """
 
-    sources: ClassVar[tuple[str, ...]] = ("similar", "neighbors_of", "cluster", "scaffold", "ids")
+    sources: ClassVar[tuple[str, ...]] = ("similar", "neighbors_of", "cluster")
 
     filters: Filters = None
     name: Annotated[
@@ -822,7 +822,7 @@ class QueryFields(Body):
         str | None,
         Field(
             max_length=MAX_PATTERN,
-            description="Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the "
+            description="Bemis-Murcko scaffold that the molecules have, exactly this one, as SMILES. Empty: the "
             "molecules without rings.",
             examples=[None],
         ),
@@ -832,7 +832,7 @@ class QueryFields(Body):
         Field(
             max_length=MAX_EXPORTED,
             fail_fast=True,
-            description="Source: up to 10,000 item ids.",
+            description="Up to 10,000 item ids. Other items do not match.",
             examples=[None],
         ),
     ] = None
@@ -850,7 +850,7 @@ class QueryFields(Body):
 class QueryBody(QueryFields):
     """A query for a page of items: a source, conditions that items must all meet, and an order.
 
-    The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items.
+    The source is at most one of similar, neighbors_of and cluster. The default is all items.
     """
 
     columns: Annotated[
@@ -873,7 +873,7 @@ class QueryBody(QueryFields):
 class ValuesBody(QueryFields):
     """A query for the numbers of items: a source, conditions that items must all meet, and an order.
 
-    The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items.
+    The source is at most one of similar, neighbors_of and cluster. The default is all items.
     """
 
     columns: Annotated[

@@ -17,7 +17,7 @@ class RGroupsBody(QueryFields):
     """A series, and the core that its molecules are compared at.
 
     The series is the result of a query: a source, conditions that molecules must all meet, and an order. The source is
-    at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all molecules of the collection.
+    at most one of similar, neighbors_of and cluster. The default is all molecules of the collection.
     """
 
     core: Annotated[

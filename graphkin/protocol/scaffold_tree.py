@@ -14,8 +14,8 @@ class ScaffoldTreeFields(QueryFields):
     """A series, and the part of its scaffold tree to list.
 
     The series is the result of a query: a source, and conditions that molecules must all meet. Its order does not
-    matter. The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all molecules
-    of the collection.
+    matter. The source is at most one of similar, neighbors_of and cluster. The default is all molecules of the
+    collection.
     """
 
     property: Annotated[

@@ -126,7 +126,6 @@ def test_series_is_a_cluster_a_scaffold_or_a_list(
         (("--threshold", 0.5, "--output", "r.csv"), "--cluster"),
         (("--descending", "--output", "r.csv"), "--sort"),
         (("--filter", "pKi>=99", "--output", "r.csv"), "a series needs molecules"),
-        (("--cluster", 1, "--id", 1, "--output", "r.csv"), "at most one of"),
     ],
 )
 def test_invalid_options_write_no_file(rgroups: Callable[..., Any], options: tuple[object, ...], message: str) -> None:

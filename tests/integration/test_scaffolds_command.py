@@ -85,7 +85,6 @@ def test_tree_of_a_series_is_written(
         (("--parent", "C1CCCC1"), "no molecule of this collection"),
         (("--filter", "pIC50"), "invalid condition"),
         (("--method", "single"), "--cluster"),
-        (("--id", "1", "--scaffold", "c1ccccc1"), "at most one of"),
     ],
 )
 def test_error_names_the_invalid_value(

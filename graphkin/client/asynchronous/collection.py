@@ -289,8 +289,7 @@ class AsyncCollection:
         """Return the items that meet all conditions, or the first `limit` of them, as one page.
 
         `total` of the page is the number of all items that meet the conditions. Text comparisons ignore case.
-        `similar`, `neighbors_of`, `cluster`, `scaffold` or `ids` restricts the items to search; set at most one of
-        them.
+        `similar`, `neighbors_of` or `cluster` restricts the items to search; set at most one of them.
 
         Args:
             filters: Conditions such as {"property": "logP", "min": 1, "max": 3}. A condition on a property or on

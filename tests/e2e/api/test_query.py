@@ -191,7 +191,7 @@ def test_query_of_graphs(client: httpx.Client) -> None:
         ({"limit": 1001}, "1000"),
         ({"similar": {"smiles": "C(", "min_similarity": 0.5}}, "C("),
         ({"similar": {"smiles": "C", "inchi": "x", "min_similarity": 0.5}}, "exactly one"),
-        ({"similar": {"smiles": "C"}, "ids": [1]}, "at most one of"),
+        ({"similar": {"smiles": "C"}, "neighbors_of": {"id": 1}}, "at most one of"),
         ({"ids": [1] * 10_001}, "10000"),
         ({"neighbors_of": {"id": 1, "min_similarity": 0.1}}, "0.4"),
         ({"unknown": 1}, "unknown"),

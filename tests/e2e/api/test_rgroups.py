@@ -109,7 +109,7 @@ def test_accept_selects_a_file(client: httpx.Client) -> None:
         ({"ids": [1, 2], "matrix": ["R1"]}, 422, "matrix"),
         ({"ids": []}, 422, "a series needs molecules"),
         ({"ids": [1, 10**6]}, 404, ""),
-        ({"ids": [1], "cluster": {"id": 1}}, 422, "at most one of"),
+        ({"cluster": {"id": 1}, "neighbors_of": {"id": 1}}, 422, "at most one of"),
         ({"ids": [1], "cores": "C"}, 422, "cores"),
     ],
 )

@@ -56,10 +56,11 @@ def test_query_by_a_text_that_is_no_scaffold_is_refused(client: httpx.Client, sc
     assert problem in reply.text
 
 
-def test_scaffold_excludes_other_sources(client: httpx.Client) -> None:
-    reply = post(client, "items/query", scaffold="c1ccccc1", ids=[1])
-    assert reply.status_code == 422
-    assert "at most one of similar, neighbors_of, cluster, scaffold, ids" in reply.text
+def test_scaffold_narrows_listed_items(client: httpx.Client) -> None:
+    ids = post(client, "items/query", scaffold="c1ccccc1").json()["items"]
+    listed = [each["id"] for each in ids][:4:2]
+    reply = post(client, "items/query", scaffold="c1ccccc1", ids=[*reversed(listed), 0])
+    assert [each["id"] for each in reply.json()["items"] if each["id"]] == [*reversed(listed)]
 
 
 def all_scaffolds(client: httpx.Client, limit: int = 1000, **body: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -119,7 +120,7 @@ def test_tree_of_a_series_is_the_same_page_by_page(client: httpx.Client, items: 
         ({"min_count": 0}, 422, "min_count"),
         ({"limit": 1001}, 422, "1000"),
         ({"ids": [10**6]}, 404, "1000000"),
-        ({"ids": [1], "scaffold": "c1ccccc1"}, 422, "at most one of"),
+        ({"cluster": {"id": 1}, "neighbors_of": {"id": 1}}, 422, "at most one of"),
         ({"depth": 3}, 422, "depth"),
         ({"cursor": "AAAA"}, 400, "cursor"),
     ],

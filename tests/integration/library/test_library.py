@@ -511,8 +511,6 @@ def test_r_groups_equal_rdkit(collection: Collection, frame: pd.DataFrame, tmp_p
     assert values == [molecule.GetNumHeavyAtoms() for molecule in molecules[::-1]]
     with pytest.raises(InvalidInput, match="name of the file"):
         result.write(tmp_path / "r.doc")
-    with pytest.raises(InvalidInput, match="at most one of"):
-        collection.rgroups(ids=[1], scaffold="c1ccccc1")
     with pytest.raises(InvalidInput, match="no numeric property"):
         collection.rgroups(ids=[1], property="weight")
     with pytest.raises(InvalidInput, match="core cannot be read"):

@@ -733,7 +733,8 @@ export interface paths {
          *     `highlight` and `highlight_smiles` compare a molecule with another one by their largest connected common
          *     substructure. `turned` aligns the depiction with that of the other molecule. `mark` selects the part that is
          *     highlighted. A comparison takes at most 2 s. If that is not enough, nothing is highlighted, and the `desc` of the
-         *     depiction says so. `core` aligns a molecule with the core of an R-group table instead, which takes no comparison.
+         *     depiction says so. `core` aligns a molecule with the core of an R-group table instead, and `substructure` highlights
+         *     the matches of a pattern. Neither takes a comparison.
          */
         get: operations["depiction"];
         put?: never;
@@ -4514,6 +4515,46 @@ export interface components {
             truncated: boolean;
         };
         /**
+         * Substructure
+         * @description A substructure that items must contain: a SMARTS pattern or a molecule.
+         *
+         *     Exactly one field must be set. A molecule has at most 1,000 atoms.
+         */
+        Substructure: {
+            /**
+             * Smarts
+             * @description SMARTS pattern of at most 10 kB.
+             * @default null
+             * @example c1ccncc1
+             */
+            smarts?: string | null;
+            /**
+             * Smiles
+             * @description SMILES of at most 10 kB.
+             * @default null
+             * @example c1ccncc1
+             */
+            smiles?: string | null;
+            /**
+             * Inchi
+             * @description InChI of at most 10 kB.
+             * @default null
+             * @example InChI=1S/C2H6O/c1-2-3/h3H,2H2,1H3
+             */
+            inchi?: string | null;
+            /**
+             * Molblock
+             * @description Molblock of at most 1 MB.
+             * @default null
+             * @example example
+             *
+             *       1  0  0  0  0  0  0  0  0  0999 V2000
+             *         0.0000    0.0000    0.0000 C   0  0
+             *     M  END
+             */
+            molblock?: string | null;
+        };
+        /**
          * Transformation
          * @description An exchange of a part of a molecule, and the change of the property with it.
          *
@@ -5393,7 +5434,7 @@ export interface components {
          * QueryBody
          * @description A query for a page of items: a source, conditions that items must all meet, and an order.
          *
-         *     The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items.
+         *     The source is at most one of similar, neighbors_of and cluster. The default is all items.
          */
         QueryBody: {
             /**
@@ -5433,14 +5474,14 @@ export interface components {
             cluster?: components["schemas"]["ClusterSource"] | null;
             /**
              * Scaffold
-             * @description Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the molecules without rings.
+             * @description Bemis-Murcko scaffold that the molecules have, exactly this one, as SMILES. Empty: the molecules without rings.
              * @default null
              * @example c1ccccc1
              */
             scaffold?: string | null;
             /**
              * Ids
-             * @description Source: up to 10,000 item ids.
+             * @description Up to 10,000 item ids. Other items do not match.
              * @default null
              * @example [
              *       0,
@@ -5483,9 +5524,9 @@ export interface components {
          * QueryFields
          * @description A query for items: a source, conditions that items must all meet, and an order.
          *
-         *     The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items. Without
-         *     `sort`, items have the order of the source: `similar` and `neighbors_of` list the most similar items first,
-         *     `cluster` lists its center first, and `ids` keep the order of the request. Other items are ordered by id.
+         *     The source is at most one of similar, neighbors_of and cluster. The default is all items. Without `sort`, items have
+         *     the order of the source: `similar` and `neighbors_of` list the most similar items first, and `cluster` lists its
+         *     center first. Without a source, `ids` keep the order of the request, and other items are ordered by id.
          */
         QueryFields: {
             /**
@@ -5525,14 +5566,14 @@ export interface components {
             cluster?: components["schemas"]["ClusterSource"] | null;
             /**
              * Scaffold
-             * @description Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the molecules without rings.
+             * @description Bemis-Murcko scaffold that the molecules have, exactly this one, as SMILES. Empty: the molecules without rings.
              * @default null
              * @example c1ccccc1
              */
             scaffold?: string | null;
             /**
              * Ids
-             * @description Source: up to 10,000 item ids.
+             * @description Up to 10,000 item ids. Other items do not match.
              * @default null
              * @example [
              *       0,
@@ -5552,7 +5593,7 @@ export interface components {
          * @description A series, and the core that its molecules are compared at.
          *
          *     The series is the result of a query: a source, conditions that molecules must all meet, and an order. The source is
-         *     at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all molecules of the collection.
+         *     at most one of similar, neighbors_of and cluster. The default is all molecules of the collection.
          */
         RGroupsBody: {
             /**
@@ -5592,14 +5633,14 @@ export interface components {
             cluster?: components["schemas"]["ClusterSource"] | null;
             /**
              * Scaffold
-             * @description Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the molecules without rings.
+             * @description Bemis-Murcko scaffold that the molecules have, exactly this one, as SMILES. Empty: the molecules without rings.
              * @default null
              * @example c1ccccc1
              */
             scaffold?: string | null;
             /**
              * Ids
-             * @description Source: up to 10,000 item ids.
+             * @description Up to 10,000 item ids. Other items do not match.
              * @default null
              * @example [
              *       0,
@@ -5643,7 +5684,7 @@ export interface components {
          * @description A clustering, the items of it that count, and the order of the clusters.
          *
          *     All items are clustered. The items that count are the result of a query: a source, and conditions that items must
-         *     all meet. The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items.
+         *     all meet. The source is at most one of similar, neighbors_of and cluster. The default is all items.
          */
         RankedClustersBody: {
             /**
@@ -5683,14 +5724,14 @@ export interface components {
             cluster?: components["schemas"]["ClusterSource"] | null;
             /**
              * Scaffold
-             * @description Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the molecules without rings.
+             * @description Bemis-Murcko scaffold that the molecules have, exactly this one, as SMILES. Empty: the molecules without rings.
              * @default null
              * @example c1ccccc1
              */
             scaffold?: string | null;
             /**
              * Ids
-             * @description Source: up to 10,000 item ids.
+             * @description Up to 10,000 item ids. Other items do not match.
              * @default null
              * @example [
              *       0,
@@ -5794,8 +5835,8 @@ export interface components {
          * @description A series, and the part of its scaffold tree to list.
          *
          *     The series is the result of a query: a source, and conditions that molecules must all meet. Its order does not
-         *     matter. The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all molecules
-         *     of the collection.
+         *     matter. The source is at most one of similar, neighbors_of and cluster. The default is all molecules of the
+         *     collection.
          */
         ScaffoldTreeBody: {
             /**
@@ -5835,14 +5876,14 @@ export interface components {
             cluster?: components["schemas"]["ClusterSource"] | null;
             /**
              * Scaffold
-             * @description Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the molecules without rings.
+             * @description Bemis-Murcko scaffold that the molecules have, exactly this one, as SMILES. Empty: the molecules without rings.
              * @default null
              * @example c1ccccc1
              */
             scaffold?: string | null;
             /**
              * Ids
-             * @description Source: up to 10,000 item ids.
+             * @description Up to 10,000 item ids. Other items do not match.
              * @default null
              * @example [
              *       0,
@@ -6199,50 +6240,10 @@ export interface components {
             name?: string | null;
         };
         /**
-         * Substructure
-         * @description A substructure that items must contain: a SMARTS pattern or a molecule.
-         *
-         *     Exactly one field must be set. A molecule has at most 1,000 atoms.
-         */
-        Substructure: {
-            /**
-             * Smarts
-             * @description SMARTS pattern of at most 10 kB.
-             * @default null
-             * @example c1ccncc1
-             */
-            smarts?: string | null;
-            /**
-             * Smiles
-             * @description SMILES of at most 10 kB.
-             * @default null
-             * @example c1ccncc1
-             */
-            smiles?: string | null;
-            /**
-             * Inchi
-             * @description InChI of at most 10 kB.
-             * @default null
-             * @example InChI=1S/C2H6O/c1-2-3/h3H,2H2,1H3
-             */
-            inchi?: string | null;
-            /**
-             * Molblock
-             * @description Molblock of at most 1 MB.
-             * @default null
-             * @example example
-             *
-             *       1  0  0  0  0  0  0  0  0  0999 V2000
-             *         0.0000    0.0000    0.0000 C   0  0
-             *     M  END
-             */
-            molblock?: string | null;
-        };
-        /**
          * ValuesBody
          * @description A query for the numbers of items: a source, conditions that items must all meet, and an order.
          *
-         *     The source is at most one of similar, neighbors_of, cluster, scaffold and ids. The default is all items.
+         *     The source is at most one of similar, neighbors_of and cluster. The default is all items.
          */
         ValuesBody: {
             /**
@@ -6282,14 +6283,14 @@ export interface components {
             cluster?: components["schemas"]["ClusterSource"] | null;
             /**
              * Scaffold
-             * @description Source: the molecules whose Bemis-Murcko scaffold is exactly this one, as SMILES. Empty: the molecules without rings.
+             * @description Bemis-Murcko scaffold that the molecules have, exactly this one, as SMILES. Empty: the molecules without rings.
              * @default null
              * @example c1ccccc1
              */
             scaffold?: string | null;
             /**
              * Ids
-             * @description Source: up to 10,000 item ids.
+             * @description Up to 10,000 item ids. Other items do not match.
              * @default null
              * @example [
              *       0,
@@ -11387,6 +11388,11 @@ export interface operations {
                 core?: string | null;
                 /** @description Length of the bonds of a molecule in pixels. With the same length, molecules in a table have the same scale. A molecule that does not fit is drawn smaller. By default each molecule fills the depiction. */
                 bond_length?: number | null;
+                /**
+                 * @description Substructure whose matches are highlighted, as in `items/query`, instead of `highlight`. `mark` refers to the atoms of all matches.
+                 * @example c1ccncc1
+                 */
+                substructure?: string;
             };
             header?: never;
             path: {
