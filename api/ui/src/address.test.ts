@@ -17,7 +17,8 @@ const FULL: Address = {
   name: "asp",
   substructure: { smarts: "[#6]=,:[N+;!H0]%" },
   scaffold: "c1ccc2[nH]ccc2c1",
-  basket: "AAEC_-",
+  onlyIds: "AAEC_-",
+  listName: "Hits & leads",
   view: "tiles",
   sort: "-property:log P",
   columns: ["log P", "a,b", "%"],
@@ -63,7 +64,7 @@ describe("the page address", () => {
   it("keeps what belongs to a query until the query changes", () => {
     expect(withChange(FULL, { color: null })).toEqual({ ...FULL, color: null });
     const queryDefaults = { part: "find", earlierGeneration: null, pages: 1, expandedItems: [], cluster: null, transformation: null, selectedItem: null, seed: 0, from: null, to: null };
-    const filterDefaults = { exact: false, filters: [], name: null, substructure: null, scaffold: null, basket: null, branches: [], core: null, groups: [], axes: null };
+    const filterDefaults = { exact: false, filters: [], name: null, substructure: null, scaffold: null, onlyIds: null, listName: null, branches: [], core: null, groups: [], axes: null };
     expect(withChange(FULL, { q: "C" })).toEqual({
       ...FULL,
       q: "C",
@@ -85,7 +86,7 @@ describe("the page address", () => {
     const { groups, axes } = FULL;
     const kept = [{ sort: null }, { property: "mass" }, { view: "matrix" }, { color: null }] as const;
     for (const change of kept) expect(withChange(FULL, change)).toMatchObject({ groups, axes });
-    for (const change of [{ core: null }, { filters: [] }, { name: null }, { substructure: null }, { scaffold: null }, { basket: null }, { cluster: null }])
+    for (const change of [{ core: null }, { filters: [] }, { name: null }, { substructure: null }, { scaffold: null }, { onlyIds: null }, { cluster: null }])
       expect(withChange(FULL, change)).toMatchObject({ groups: [], axes: null });
     expect(withChange(FULL, { core: "C", groups, axes })).toMatchObject({ core: "C", groups, axes });
   });

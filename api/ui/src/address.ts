@@ -28,8 +28,10 @@ export interface Address {
   substructure: Substructure | null;
   /** SMILES of the Bemis-Murcko scaffold that the items have; empty for items without rings, null for all items. */
   scaffold: string | null;
-  /** Encoded ids of a shared basket; null means the basket stored in this browser. */
-  basket: string | null;
+  /** Encoded ids of the only items that count; null for all items. In the part `basket`, null means the current list. */
+  onlyIds: string | null;
+  /** Name of the list with these ids; null if it has none. */
+  listName: string | null;
   view: View;
   /** Key of the column to sort by, with a leading `-` for descending; null sorts by similarity, else by id. */
   sort: string | null;
@@ -153,7 +155,8 @@ export const DEFAULT_ADDRESS: Address = {
   name: null,
   substructure: null,
   scaffold: null,
-  basket: null,
+  onlyIds: null,
+  listName: null,
   view: "table",
   sort: null,
   columns: null,
@@ -184,19 +187,22 @@ export const DEFAULT_ADDRESS: Address = {
   to: null,
 };
 
+/** The part of an address that limits all views to some items. */
+export const NO_FILTERS = { filters: [], name: null, substructure: null, scaffold: null, onlyIds: null, listName: null } satisfies Partial<Address>;
+
 /**
  * Apply a change to an address.
  *
- * A new query resets everything that belongs to the previous one, including thresholds and filters. Another part of the
- * page keeps the filters, which mean the same in all parts. A new list starts again at its first page. Another core or filter may number the positions of an R-group table differently, so it
- * resets what names them.
+ * A new query resets everything that belongs to the previous one, including thresholds and filters. Filters stay while
+ * the user moves between parts of the page. A new list starts again at its first page. Another core or filter may number
+ * the positions of an R-group table differently, so it resets what names them.
  */
 export function withChange(address: Address, change: Partial<Address>): Address {
-  const { part, earlierGeneration, expandedItems, cluster, transformation, selectedItem, seed, from, to, pages, basket } = DEFAULT_ADDRESS;
-  const { minSimilarity, maxSimilarity, exact, filters, name, substructure, scaffold, branches, core, groups, axes } = DEFAULT_ADDRESS;
+  const { part, earlierGeneration, expandedItems, cluster, transformation, selectedItem, seed, from, to, pages } = DEFAULT_ADDRESS;
+  const { minSimilarity, maxSimilarity, exact, branches, core, groups, axes } = DEFAULT_ADDRESS;
   const next = { ...address, ...change };
-  const subjectDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, scaffold, basket, branches, core } : {};
-  const filterDefaults = differIn(address, next, "collection", "q") ? { filters, name, substructure } : {};
+  const subjectDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, branches, core } : {};
+  const filterDefaults = differIn(address, next, "collection", "q") ? NO_FILTERS : {};
   const positionDefaults = showsOtherPositions(address, next) ? { groups, axes } : {};
   const queryDefaults = differIn(address, next, "q") ? { part, expandedItems, cluster, transformation, selectedItem, seed, from, to } : {};
   const partDefaults = differIn(address, next, "collection", "q", "part") ? { earlierGeneration } : {};
@@ -210,13 +216,13 @@ export function showsOtherSubject(a: Address, b: Address): boolean {
 
 /** Whether the R-group tables of two addresses may have different positions. */
 function showsOtherPositions(a: Address, b: Address): boolean {
-  return showsOtherSubject(a, b) || differIn(a, b, "core", "filters", "name", "substructure", "scaffold", "basket", "minSimilarity", "method");
+  return showsOtherSubject(a, b) || differIn(a, b, "core", "filters", "name", "substructure", "scaffold", "onlyIds", "minSimilarity", "method");
 }
 
 /** Whether two addresses list different items, or list them in a different order. */
 export function showsOtherList(a: Address, b: Address): boolean {
-  const filterDefaults = ["minSimilarity", "maxSimilarity", "exact", "filters", "name", "substructure", "scaffold"] as const;
-  return showsOtherSubject(a, b) || differIn(a, b, ...filterDefaults, "sort", "property", "steepness", "minCount", "change", "method", "earlierGeneration");
+  const limits = ["minSimilarity", "maxSimilarity", "exact", "filters", "name", "substructure", "scaffold", "onlyIds"] as const;
+  return showsOtherSubject(a, b) || differIn(a, b, ...limits, "sort", "property", "steepness", "minCount", "change", "method", "earlierGeneration");
 }
 
 function differIn(a: Address, b: Address, ...names: (keyof Address)[]): boolean {
@@ -247,6 +253,7 @@ export function reuseLists(next: Address, before: Address): Address {
 export function parse(text: string): Address {
   const [search, hash] = text.split("#", 2);
   const parameters = new URLSearchParams(search);
+  const fragment = new URLSearchParams(hash);
   return {
     collection: parameters.get("collection") || null,
     part: PARTS.find((part) => part === parameters.get("part")) ?? DEFAULT_ADDRESS.part,
@@ -260,7 +267,8 @@ export function parse(text: string): Address {
     name: parameters.get("name") || null,
     substructure: substructure(parameters.get("smarts"), parameters.get("drawn")),
     scaffold: parameters.get("scaffold"),
-    basket: new URLSearchParams(hash).get("basket"),
+    onlyIds: fragment.get("basket"),
+    listName: fragment.get("list") || null,
     view: VIEWS.find((view) => view === parameters.get("view")) ?? DEFAULT_ADDRESS.view,
     sort: parameters.get("sort") || null,
     columns: parameters.has("column") ? parameters.getAll("column").filter(Boolean) : null,
@@ -295,7 +303,8 @@ export function parse(text: string): Address {
 /**
  * Format the shortest URL that `parse` reads as this address.
  *
- * A shared basket may be long, so it goes into the fragment, which browsers do not send to the server.
+ * A list may be long, so it goes into the fragment, which browsers do not send to the server. There it is called
+ * `basket`, as in links of earlier versions.
  */
 export function format(address: Address): string {
   const parameters = new URLSearchParams();
@@ -342,7 +351,8 @@ export function format(address: Address): string {
   if (address.earlierGeneration) parameters.set("before", address.earlierGeneration);
   if (address.generation) parameters.set("generation", address.generation);
   const text = parameters.toString();
-  return (text ? `?${text}` : "") + (address.basket === null ? "" : `#basket=${address.basket}`);
+  const list = address.listName ? `&${new URLSearchParams({ list: address.listName })}` : "";
+  return (text ? `?${text}` : "") + (address.onlyIds === null ? "" : `#basket=${address.onlyIds}${list}`);
 }
 
 function substructure(smarts: string | null, smiles: string | null): Substructure | null {

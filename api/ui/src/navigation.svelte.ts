@@ -6,7 +6,7 @@ class Navigation {
   address: Address = $state.raw(parse(location.search + location.hash));
 
   /** Sentences about parts of the opened address that the page cannot read. Empty after the next navigation. */
-  unreadableParameters: string[] = $state.raw(unreadableParameters(location.search));
+  unreadableParameters: string[] = $state.raw(unreadableParameters(location.search, location.hash));
 
   /** Scroll position to restore while the content loads bit by bit; null once it is restored or the user scrolls. */
   private scrollTop: number | null = null;
@@ -19,7 +19,7 @@ class Navigation {
     this.scrollTop = savedScrollTop(history.state);
     addEventListener("popstate", ({ state }) => {
       this.address = reuseLists(parse(location.search + location.hash), this.address);
-      this.unreadableParameters = unreadableParameters(location.search);
+      this.unreadableParameters = unreadableParameters(location.search, location.hash);
       this.scrollTop = savedScrollTop(state);
       scrollTo(0, 0);
       this.scroller.scrollTop = this.scrollTop ?? 0;

@@ -13,6 +13,11 @@ describe("a permalink", () => {
     ]);
   });
 
+  it("reports a list that cannot be read", () => {
+    expect(unreadableParameters("", "#basket=%25&list=Hits")).toEqual(["The list of this link is not valid. Copy the whole link."]);
+    expect(unreadableParameters("", "#basket=AA")).toEqual([]);
+  });
+
   it("reports R groups that cannot be read", () => {
     const sentence = (text: string) => `The group “${text}” is not valid and was ignored. Accepted form: ["POSITION","SMILES"].`;
     expect(unreadableParameters("?group=R1&group=%5B%22R1%22%2C7%5D")).toEqual([sentence("R1"), sentence('["R1",7]')]);

@@ -1,6 +1,7 @@
 import { type Address, CHOICES } from "./address";
 import { parseCondition } from "./filter/conditions";
 import { parseGroupCondition } from "./rgroups/groupConditions";
+import { decodeIds } from "./lists/idEncoding";
 import { type ItemProperties, numericKeys } from "./results/columns";
 
 const FILTER_SYNTAX = '["PROPERTY",MIN,MAX] or ["PROPERTY","TEXT"]';
@@ -9,7 +10,8 @@ const GROUP_SYNTAX = '["POSITION","SMILES"]';
 /**
  * Return a sentence for each parameter of an address that the page cannot read. The page ignores these parameters.
  */
-export function unreadableParameters(search: string): string[] {
+export function unreadableParameters(search: string, fragment = ""): string[] {
+  const list = new URLSearchParams(fragment.replace(/^#/, "")).get("basket");
   const parameters = new URLSearchParams(search);
   const choiceSentences = Object.entries(CHOICES).flatMap(([name, choices]) => {
     const text = parameters.get(name);
@@ -22,6 +24,7 @@ export function unreadableParameters(search: string): string[] {
     ...unreadableFilters.map((text) => `The filter “${text}” is not valid and was ignored. Accepted form: ${FILTER_SYNTAX}.`),
     ...unreadableGroups.map((text) => `The group “${text}” is not valid and was ignored. Accepted form: ${GROUP_SYNTAX}.`),
     ...similaritySentences(parameters.get("min_similarity")),
+    ...(list !== null && decodeIds(list) === null ? ["The list of this link is not valid. Copy the whole link."] : []),
   ];
 }
 

@@ -237,8 +237,12 @@ export class Client {
   }
 
   /** Return a row for each structure or name: the item it identifies and the most similar item. */
-  searchBatch(structures: components["schemas"]["SearchBatchBody"]["structures"], signal?: AbortSignal): Promise<SearchRow[]> {
-    const { headers, ...options } = postOptions({ structures, limit: 1 }, signal);
+  searchBatch(
+    structures: components["schemas"]["SearchBatchBody"]["structures"],
+    signal?: AbortSignal,
+    minSimilarity: number | null = null,
+  ): Promise<SearchRow[]> {
+    const { headers, ...options } = postOptions({ structures, limit: 1, min_similarity: minSimilarity }, signal);
     const ndjsonOptions = { ...options, headers: { ...headers, Accept: "application/x-ndjson" } };
     return request(this.url("/search/batch", {}), ndjsonOptions, async (response) => {
       const lines = (await response.text()).trimEnd().split("\n");

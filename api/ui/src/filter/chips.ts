@@ -1,5 +1,7 @@
 import type { Address } from "../address";
+import { decodeIds } from "../lists/idEncoding";
 import type { ItemProperties } from "../results/columns";
+import type { FilterAddress } from "../results/results";
 import type { Condition } from "./conditions";
 
 /** A filter of the address in words. */
@@ -11,13 +13,8 @@ export interface Chip {
   removal: Partial<Address>;
 }
 
-/** Filters of an address that clear all of them. */
-export const NO_FILTERS = { filters: [], name: null, substructure: null, scaffold: null } satisfies Partial<Address>;
-
-type Filters = Pick<Address, keyof typeof NO_FILTERS>;
-
-/** Return the filters of an address: its conditions on properties, then the name, the substructure and the scaffold. */
-export function chipsOf({ filters, name, substructure, scaffold }: Filters, properties: ItemProperties): Chip[] {
+/** Return the filters of an address: its conditions on properties, then the name, the substructure, the scaffold and the list. */
+export function chipsOf({ filters, name, substructure, scaffold, onlyIds, listName }: FilterAddress, properties: ItemProperties): Chip[] {
   const conditions = filters.map((condition, position) => ({
     label: describe(condition, properties[condition.property]?.title ?? condition.property),
     isCondition: true,
@@ -29,7 +26,14 @@ export function chipsOf({ filters, name, substructure, scaffold }: Filters, prop
     ...(name === null ? [] : [{ label: `Name begins with “${name}”`, isCondition: false, removal: { name: null } }]),
     ...(pattern === null ? [] : [{ label: `Contains ${pattern}`, isCondition: false, removal: { substructure: null } }]),
     ...(scaffold === null ? [] : [{ label: scaffold ? `Scaffold ${scaffold}` : "No rings", isCondition: false, removal: { scaffold: null } }]),
+    ...(onlyIds === null ? [] : [{ label: listLabel(onlyIds, listName), isCondition: false, removal: { onlyIds: null, listName: null } }]),
   ];
+}
+
+/** Return the label of the filter by a list. */
+export function listLabel(onlyIds: string, listName: string | null): string {
+  const count = decodeIds(onlyIds)?.length ?? 0;
+  return `${listName === null ? "Items of a link" : `List “${listName}”`} (${count.toLocaleString("en")})`;
 }
 
 function describe({ min, max, contains }: Condition, title: string): string {

@@ -64,7 +64,8 @@ async function searchIdentifiers(client: Client, identifiers: Identifier[], sign
   return rows;
 }
 
-function* batches(identifiers: Identifier[]): Generator<Identifier[]> {
+/** Divide identifiers into batches that fit into one request body each. */
+export function* batches(identifiers: Identifier[]): Generator<Identifier[]> {
   let [batch, size]: [Identifier[], number] = [[], 0];
   for (const identifier of identifiers) {
     const length = JSON.stringify(identifier).length;

@@ -5,6 +5,7 @@ import type { components } from "../api/openapi";
 import type { Item } from "../api/replies";
 import type { Interpretation } from "../find/interpretation";
 import { loadPages } from "../paging";
+import { encodeIds } from "../lists/idEncoding";
 import { columnsOf, propertiesOf } from "./columns";
 import { sourceFor, loadFirstPage, withFilters } from "./results";
 
@@ -69,9 +70,11 @@ describe("the request", () => {
       { property: "id", min: 0, max: null, contains: null },
       { property: "class", min: null, max: null, contains: "acid" },
     ];
-    const address = { ...DEFAULT_ADDRESS, filters, name: "asp", sort: "-property:id" };
-    expect(withFilters({ ids: [1] }, address, properties, columnsOf(properties, null))).toEqual({
+    const address = { ...DEFAULT_ADDRESS, filters, name: "asp", scaffold: "", onlyIds: encodeIds([1]), sort: "-property:id" };
+    expect(withFilters({ cluster: { id: 2 } }, address, properties, columnsOf(properties, null))).toEqual({
+      cluster: { id: 2 },
       ids: [1],
+      scaffold: "",
       filters: [
         { property: "property.id", min: 0 },
         { property: "class", contains: "acid" },

@@ -1,9 +1,10 @@
-import type { Address } from "../address";
+import type { Address, NO_FILTERS } from "../address";
 import type { Client } from "../api/client";
 import type { components } from "../api/openapi";
 import type { Item, QueryPage } from "../api/replies";
 import { toFilters } from "../filter/conditions";
 import type { Interpretation } from "../find/interpretation";
+import { decodeIds } from "../lists/idEncoding";
 import type { PagedList } from "../paging";
 import { type Column, type ItemProperties, sortOrder } from "./columns";
 import { withComputed } from "./computed";
@@ -64,14 +65,22 @@ export function sourceFor(subject: Interpretation, exact: boolean, minSimilarity
   return { neighbors_of: { id: subject.item.id, min_similarity: minSimilarity } };
 }
 
-/** Add the filters and the order of the address to a request. */
+/** The part of an address that limits all views to some items. */
+export type FilterAddress = Pick<Address, keyof typeof NO_FILTERS>;
+
+/** Return the request for the items that match the filters of an address. */
+export function filterRequest(address: FilterAddress, properties: ItemProperties): ItemRequest {
+  const { name, substructure, scaffold } = address;
+  const ids = address.onlyIds === null ? null : decodeIds(address.onlyIds);
+  return { filters: toFilters(address.filters, properties), name, substructure, scaffold, ids };
+}
+
+/** Add the filters and the order of the address to a source. Ids of the source take precedence. */
 export function withFilters(source: ItemRequest, address: Address, properties: ItemProperties, columns: Column[]): ItemRequest {
-  const filters = toFilters(address.filters, properties);
-  const { name, substructure } = address;
-  return { ...source, filters, name, substructure, sort: sortOrder(columns, address.sort) };
+  return { ...filterRequest(address, properties), ...source, sort: sortOrder(columns, address.sort) };
 }
 
 /** Whether an address has filters. */
-export function isFiltered({ filters, name, substructure }: Address): boolean {
-  return filters.length > 0 || name !== null || substructure !== null;
+export function isFiltered({ filters, name, substructure, scaffold, onlyIds }: FilterAddress): boolean {
+  return filters.length > 0 || [name, substructure, scaffold, onlyIds].some((condition) => condition !== null);
 }

@@ -1,7 +1,7 @@
 import type { Address, Method } from "../address";
 import { type Client, Failure } from "../api/client";
 import type { Kind } from "../api/replies";
-import { decodeIds } from "../basket/idEncoding";
+import { decodeIds } from "../lists/idEncoding";
 import { interpret } from "../find/interpretation";
 import type { ItemRequest } from "../results/results";
 
@@ -14,22 +14,22 @@ export interface Series {
 }
 
 /** The part of an address that names the source of a series. */
-export type SeriesAddress = Pick<Address, "cluster" | "method" | "minSimilarity" | "scaffold" | "basket">;
+export type SeriesAddress = Pick<Address, "cluster" | "method" | "minSimilarity" | "scaffold" | "onlyIds" | "listName">;
 
 /**
- * Return the source of a series: the items of a basket link, a scaffold, a cluster, or all items. Filters of the address narrow it.
+ * Return the source of a series: a cluster, or all items. Filters of the address narrow it, and the name mentions a list
+ * and a scaffold.
  *
- * @throws Failure if the address names a cluster of an unknown item, or a malformed basket.
+ * @throws Failure if the address names a cluster of an unknown item.
  */
 export async function loadSeries(client: Client, kind: Kind, address: SeriesAddress, signal: AbortSignal): Promise<Series> {
-  const { cluster, scaffold, basket } = address;
-  if (basket !== null) {
-    const ids = decodeIds(basket);
-    if (ids === null) throw new Failure(400, "Basket not readable", "This link contains no items.", "Copy the whole link.");
-    return { source: { ids }, name: `${ids.length.toLocaleString("en")} selected compounds`, isEverything: false };
-  }
-  if (scaffold !== null) return { source: { scaffold }, name: scaffold ? `compounds with the scaffold ${scaffold}` : "compounds without rings", isEverything: false };
-  if (cluster === null) return { source: {}, name: "all compounds", isEverything: true };
+  const { cluster, scaffold, onlyIds, listName } = address;
+  const ids = onlyIds === null ? null : decodeIds(onlyIds);
+  const limits = [
+    ...(ids === null ? [] : [listName === null ? `${ids.length.toLocaleString("en")} selected compounds` : `the list “${listName}”`]),
+    ...(scaffold === null ? [] : [scaffold ? `compounds with the scaffold ${scaffold}` : "compounds without rings"]),
+  ];
+  if (cluster === null) return { source: {}, name: limits.join(" and ") || "all compounds", isEverything: limits.length === 0 };
   const item = (await interpret(client, kind, cluster, signal)).candidates[0]?.item;
   if (!item) throw new Failure(404, "Item not found", `This collection has no item ${cluster}.`, "Choose one of all clusters.");
   const clustering: { method: Method; threshold: number | null } = {
@@ -37,5 +37,5 @@ export async function loadSeries(client: Client, kind: Kind, address: SeriesAddr
     threshold: address.method === "scaffold" ? null : address.minSimilarity,
   };
   const { id, size } = await client.clusterOf(item.id, clustering, signal);
-  return { source: { cluster: { id, ...clustering } }, name: `cluster ${id} (${size.toLocaleString("en")} compounds)`, isEverything: false };
+  return { source: { cluster: { id, ...clustering } }, name: [`cluster ${id} (${size.toLocaleString("en")} compounds)`, ...limits].join(" and "), isEverything: false };
 }

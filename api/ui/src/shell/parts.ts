@@ -18,7 +18,7 @@ const MODULES: Record<Exclude<Part, "find">, () => Promise<Module>> = {
   items: () => import("../items/Items.svelte"),
   plot: () => import("../plots/Plots.svelte"),
   list: () => import("../lookup/Lookup.svelte"),
-  basket: () => import("../basket/Basket.svelte"),
+  basket: () => import("../lists/Selection.svelte"),
   clusters: () => import("../clusters/Clustering.svelte"),
   cliffs: () => import("../cliffs/Cliffs.svelte"),
   rgroups: () => import("../rgroups/Rgroups.svelte"),

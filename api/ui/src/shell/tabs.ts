@@ -89,13 +89,15 @@ export function subTabOf(tab: Tab, { part, earlierGeneration }: Pick<Address, "p
 }
 
 /**
- * Return the change of the address that opens a tab. Filters stay, because all parts share them.
+ * Return the change of the address that opens a tab. Filters stay, because all parts share them, except that a list
+ * gives way to the user's own lists.
  *
  * @param earlierGeneration - the generation before the displayed one; null if there is none.
  */
 export function changeTo({ part, showsChanges = false }: SubTab, earlierGeneration: string | null): Partial<Address> {
   const { q, cluster, transformation, sort, minSimilarity } = DEFAULT_ADDRESS;
-  return { q, part, cluster, transformation, sort, minSimilarity, earlierGeneration: showsChanges ? earlierGeneration : null };
+  const ownLists = part === "basket" ? { onlyIds: null, listName: null } : {};
+  return { ...ownLists, q, part, cluster, transformation, sort, minSimilarity, earlierGeneration: showsChanges ? earlierGeneration : null };
 }
 
 /** Return the title of a part for the browser's tab; null for the start page. */
