@@ -44,8 +44,9 @@ export function inapplicableProperties(address: Address, properties: ItemPropert
   const isPlot = q === null && part === "plot";
   const usesProperty = q === null ? ["cliffs", "clusters", "rgroups", "scaffolds", "pairs"].includes(part) : view === "pairs";
   const comparedProperty = usesProperty ? [property] : [];
-  const colorProperty = (q === null && part === "map") || isPlot || view === "graph" ? [color] : [];
   const axisProperties = isPlot ? [x, y] : [];
+  const isColored = q !== null || view === "graph" || ["map", "plot", "items", "basket", "clusters"].includes(part);
+  const colorProperty = isColored ? [color] : [];
   const unknownFilters = address.filters.filter((condition) => !Object.hasOwn(properties, condition.property));
   const unknownSentences = unknownFilters.map((condition) => `This collection has no property “${condition.property}” to filter by.`);
   const nonNumericSentences = [...comparedProperty, ...colorProperty, ...axisProperties]

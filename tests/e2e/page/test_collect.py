@@ -1,4 +1,4 @@
-"""Lists and baskets: a list is looked up, and a basket is filled, compared, shown as a graph, sent and downloaded."""
+"""A list is looked up, and a selection is filled, compared, shown as a graph, sent and downloaded."""
 
 import csv
 import re
@@ -61,8 +61,8 @@ def test_list_of_structures_is_looked_up(
         "",
         "",
     ]
-    page.get_by_role("button", name="Add found to the basket").click()
-    page.get_by_role("button", name="Add nearest to the basket").click()
+    page.get_by_role("button", name="Add found to the selection").click()
+    page.get_by_role("button", name="Add nearest to the selection").click()
     expect(page.get_by_role("link", name="Selection (21)")).to_be_visible()
 
 
@@ -115,7 +115,7 @@ def test_unknown_names_come_with_suggestions(page: Page, look: Look) -> None:
     expect(page.get_by_role("main").get_by_role("link", name="diclofenac")).to_be_visible()
 
 
-def test_basket_is_filled_compared_shown_sent_and_downloaded(page: Page, api: httpx.Client, look: Look) -> None:
+def test_selection_is_filled_compared_shown_sent_and_downloaded(page: Page, api: httpx.Client, look: Look) -> None:
     page.goto(f"/?collection=chembl&q={QUERY}&min_similarity=0.45")
     ticks = page.locator("tbody input.tick")
     ticks.nth(0).check()
@@ -123,25 +123,25 @@ def test_basket_is_filled_compared_shown_sent_and_downloaded(page: Page, api: ht
     page.get_by_text("Tiles").click()
     page.locator("section li input.tick").nth(2).check()
     expect(page.locator("section li input.tick").nth(0)).to_be_checked()
-    page.get_by_role("button", name=re.compile("Add all .* to the basket")).click()
+    page.get_by_role("button", name=re.compile("Add all .* to the selection")).click()
     (query_item,) = api.get(f"{URL}/items", params={"smiles": QUERY}).json()["items"]
     near = api.get(f"{URL}/items/{query_item['id']}/neighbors", params={"min_similarity": 0.45, "limit": 1000}).json()
     ids = [each["item"]["id"] for each in near["neighbors"]]
     page.get_by_role("link", name=f"Selection ({len(ids)})").click()
     page.reload()
     page.get_by_role("status").filter(has_text=f"{len(ids)} items").wait_for()
-    look(page, "basket")
+    look(page, "selection table")
     page.get_by_text("Compare", exact=True).click()
     compared = page.get_by_role("region", name="Comparison")
     expect(compared.locator("thead img")).to_have_count(min(len(ids), 12))
-    look(page, "basket compared")
+    look(page, "selection compared")
     page.get_by_text("Graph", exact=True).click()
     members = page.get_by_role("list", name="Items in the graph").get_by_role("listitem")
     members.last.wait_for()
     expect(members).to_have_count(len(ids))
     edges = api.post(f"{URL}/export", json={"ids": ids, "what": "edges", "format": "csv"}).text.count("\n") - 1
     page.get_by_text(re.compile(rf"{edges} edges?")).wait_for()
-    look(page, "basket graph")
+    look(page, "selection graph")
     page.get_by_role("group", name="View").get_by_text("Table").click()
     page.get_by_text("Download", exact=True).click()
     with page.expect_download() as download:
@@ -150,17 +150,16 @@ def test_basket_is_filled_compared_shown_sent_and_downloaded(page: Page, api: ht
     assert downloaded == [each["item"]["smiles"] for each in near["neighbors"]]
     page.keyboard.press("Escape")
     address = page.get_by_role("link", name="Link", exact=True).get_attribute("href")
-    page.get_by_role("button", name="Empty the basket").click()
-    expect(page.get_by_role("heading", name="The basket is empty")).to_be_visible()
-    look(page, "basket empty")
+    page.get_by_role("button", name="Empty the list").click()
+    expect(page.get_by_role("heading", name="This list is empty")).to_be_visible()
     page.goto(address or "")
-    page.get_by_text("These items come from a link.").wait_for()
+    page.get_by_text("These items come from a link to the list “Selection”.").wait_for()
     expect(page.locator("tbody td.name")).to_have_count(len(ids))
-    page.get_by_role("button", name="Add them to the basket").click()
+    page.get_by_role("button", name="Save as a list").click()
     expect(page.get_by_role("link", name=f"Selection ({len(ids)})")).to_be_visible()
 
 
-def test_basket_is_limited_to_the_ids_of_one_request(page: Page, api: httpx.Client) -> None:
+def test_list_is_limited_to_the_ids_of_one_request(page: Page, api: httpx.Client) -> None:
     generation = api.get(URL).json()["generation"]
     page.add_init_script(
         f"localStorage.setItem('graphkin.basket.chembl', JSON.stringify({{generation: '{generation}', "
@@ -171,7 +170,7 @@ def test_basket_is_limited_to_the_ids_of_one_request(page: Page, api: httpx.Clie
     expect(page.get_by_role("alert")).to_have_text(re.compile("at most 10,000 items.* would hold 10,001"))
 
 
-def test_diverse_items_are_picked_into_the_basket(page: Page, api: httpx.Client) -> None:
+def test_diverse_items_are_picked_into_the_selection(page: Page, api: httpx.Client) -> None:
     body = {"count": 7, "from": {"filters": [{"property": "rings", "min": 5}]}}
     expected_ids = api.post(f"{URL}/pick", json=body).json()["ids"]
     page.goto("/?collection=chembl&part=items&filter=%5B%22rings%22,5,null%5D")
@@ -180,8 +179,8 @@ def test_diverse_items_are_picked_into_the_basket(page: Page, api: httpx.Client)
     page.get_by_label("Number of items").fill("7")
     page.get_by_role("button", name="Pick").click()
     page.get_by_text("7 items picked.").wait_for()
-    basket_ids = page.evaluate("JSON.parse(localStorage.getItem('graphkin.basket.chembl')).ids")
-    assert basket_ids == expected_ids
+    ids = page.evaluate("JSON.parse(localStorage.getItem('graphkin.lists.chembl')).lists[0].ids")
+    assert ids == expected_ids
 
 
 def test_cliffs_are_shown_side_by_side(page: Page, api: httpx.Client, look: Look) -> None:

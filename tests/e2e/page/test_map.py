@@ -61,7 +61,7 @@ def test_map_shows_all_items_and_selects_by_lasso(
     lasso_text = page.get_by_text("items in the lasso")
     lasso_size = int(lasso_text.inner_text().split()[0].replace(",", ""))
     assert (screen_positions[:, 0] < center_x - 2).sum() <= lasso_size <= (screen_positions[:, 0] < center_x + 2).sum()
-    page.get_by_role("button", name="Add them to the basket").click()
+    page.get_by_role("button", name="Add them to the selection").click()
     page.get_by_role("link", name=f"Selection ({lasso_size:,})").click()
     page.get_by_text(f"{lasso_size:,} items").first.wait_for()
     page.go_back()

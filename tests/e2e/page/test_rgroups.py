@@ -153,13 +153,13 @@ def test_selection_opens_by_its_link(page: Page, frame: pd.DataFrame) -> None:
     page.goto("/?collection=series&part=items")
     page.get_by_label("Substructure", exact=True).fill(SERIES)
     page.keyboard.press("Enter")
-    page.get_by_role("button", name=f"Add all {len(frame)} to the basket").click()
+    page.get_by_role("button", name=f"Add all {len(frame)} to the selection").click()
     page.get_by_role("link", name=f"Selection ({len(frame)})").click()
     page.get_by_role("link", name="R-group table").click()
-    page.get_by_text(f"Series: {len(frame)} selected compounds").wait_for()
+    page.get_by_text(f"Series: the list “Selection” ({len(frame)} compounds)").wait_for()
     page.evaluate("localStorage.clear()")
     page.reload()
-    page.get_by_text(f"Series: {len(frame)} selected compounds").wait_for()
+    page.get_by_text(f"Series: the list “Selection” ({len(frame)} compounds)").wait_for()
     page.get_by_label("Core", exact=True).fill("C1CCCCCCCCC1")
     page.keyboard.press("Enter")
     page.get_by_text("No compound of the series contains this core.").wait_for()
@@ -211,6 +211,6 @@ def test_diverse_collection_asks_for_a_series(page: Page, look: Look) -> None:
     page.get_by_role("link", name="SAR").click()
     expect(page.get_by_role("alert")).to_contain_text("no common substructure")
     expect(page.get_by_role("main")).to_contain_text(
-        "Filter them, or open a cluster or the basket as an R-group table."
+        "Filter them, or open a cluster or the selection as an R-group table."
     )
     look(page, "R groups without a series")

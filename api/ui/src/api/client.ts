@@ -1,4 +1,4 @@
-import type { Mark } from "../address";
+import type { Mark, Substructure } from "../address";
 import { withAuthorization, key } from "./key.svelte";
 import type { components } from "./openapi";
 import type {
@@ -384,9 +384,17 @@ export class Client {
    * Return the URL of an item's depiction, optionally aligned with another structure.
    *
    * @param bondLength - in pixels, so that several depictions have the same scale; null to fill the depiction.
+   * @param substructure - the substructure whose matches are highlighted, unless the depiction is aligned.
    */
-  depictionUrl(item: { id: number }, size: Size, alignment: Alignment | null = null, bondLength: number | null = null): string {
-    return this.url(`/items/${item.id}/depiction.svg`, { ...size, bond_length: bondLength, ...alignmentParameters(alignment) });
+  depictionUrl(
+    item: { id: number },
+    size: Size,
+    alignment: Alignment | null = null,
+    bondLength: number | null = null,
+    substructure: Substructure | null = null,
+  ): string {
+    const marks = alignment === null && substructure !== null ? { substructure: JSON.stringify(substructure) } : alignmentParameters(alignment);
+    return this.url(`/items/${item.id}/depiction.svg`, { ...size, bond_length: bondLength, ...marks });
   }
 
   /** Return the URL of an item's depiction, aligned with the core of an R-group table. */

@@ -44,6 +44,7 @@ export class GraphCanvas {
   private readonly drawing: Drawing;
   private nodes: NodeSingular[] = [];
   private component: Int32Array = new Int32Array();
+  private matches: readonly boolean[] | null = null;
   private selectedIndex: number | null = null;
   private isLegible = false;
   private readonly pendingDepictions = new Map<NodeSingular, AbortController>(); // requests in progress
@@ -122,6 +123,12 @@ export class GraphCanvas {
   applyCut(edgeCount: number, component: Int32Array): void {
     this.component = component;
     this.update({ edgeCount });
+  }
+
+  /** Fade the nodes that do not match a filter; null fades none. */
+  setMatches(matches: readonly boolean[] | null): void {
+    this.matches = matches;
+    this.update({});
   }
 
   setColors(colors: (string | null)[]): void {
@@ -223,7 +230,7 @@ export class GraphCanvas {
   }
 
   private readonly isFaded = (index: number): boolean =>
-    this.component[index] === -1 && index > 0 && index !== this.selectedIndex && !this.drawing.path.includes(index);
+    index > 0 && (this.component[index] === -1 || this.matches?.[index] === false) && index !== this.selectedIndex && !this.drawing.path.includes(index);
 
   private readonly updateStyle = (): void => {
     const variables = getComputedStyle(this.container);

@@ -1,5 +1,5 @@
 import { Client } from "../api/client";
-import type { CollectionDetail, Item, Kind } from "../api/replies";
+import type { CollectionDetail, Item } from "../api/replies";
 import { combine, type Operation, OPERATIONS, uniqueName, withoutRepeats } from "./combine";
 import { findByKey, keyOf, loadKeys } from "./resolve";
 import { type Entry, FIRST_NAME, formatLists, type NamedList, parseLists, type StoredLists } from "./storage";
@@ -33,20 +33,33 @@ class Lists {
 
   private client: Client | null = null;
   private detail: CollectionDetail | null = null;
+  private controller = new AbortController(); // Opening another generation aborts the requests for the previous one.
 
   constructor() {
     addEventListener("storage", ({ key }) => {
-      if (key !== null && key === this.storageKey) this.reopen(); // Another tab has changed the lists.
+      // Another tab has changed the lists. It may show another generation, and would answer each save with its own.
+      if (key !== null && key === this.storageKey && this.client && this.detail) this.open(this.client, this.detail, false);
     });
+  }
+
+  /** The open generation, to which the ids belong; null until a collection is open. */
+  get generation(): string | null {
+    return this.client?.generation ?? null;
   }
 
   private get storageKey(): string | null {
     return this.client && `graphkin.lists.${this.client.collection}`;
   }
 
-  /** Restore the lists of a collection from the browser's storage, and find their items in the open generation. */
-  open(client: Client, detail: CollectionDetail): void {
+  /**
+   * Restore the lists of a collection from the browser's storage, and find their items in the open generation.
+   *
+   * @param saves - whether the items that are found are stored at once, or only with the next change.
+   */
+  open(client: Client, detail: CollectionDetail, saves = true): void {
     [this.client, this.detail] = [client, detail];
+    this.controller.abort();
+    this.controller = new AbortController();
     const stored = this.read();
     this.refusal = this.failure = null;
     this.forgottenCount = 0;
@@ -54,11 +67,11 @@ class Lists {
     this.isFinding = false;
     if (stored.generation === client.generation || stored.lists.every(({ entries }) => entries.length === 0)) {
       this.all = stored.lists;
-      void this.addKeys();
+      if (saves) void this.addKeys();
       return;
     }
     this.all = stored.lists.map((list) => ({ ...list, entries: list.entries.map(({ key }) => ({ id: null, key })) }));
-    void this.find(stored);
+    void this.find(stored, saves);
   }
 
   /** Read the lists again, for example after a failure. */
@@ -181,28 +194,29 @@ class Lists {
 
   /** Load the keys of items that were added by their ids alone. */
   private async addKeys(): Promise<void> {
-    const client = this.client!;
+    const { signal } = this.controller;
     const ids = new Set(this.all.flatMap(({ entries }) => entries.flatMap(({ id, key }) => (key === null && id !== null ? id : []))));
     if (ids.size === 0) return;
-    const keys = await loadKeys(client, [...ids]).catch(() => null); // The next change tries again.
-    if (keys === null || this.client !== client) return;
+    const keys = await loadKeys(this.client!, [...ids], signal).catch(() => null); // The next change tries again.
+    if (keys === null || signal.aborted) return;
     this.save(this.all.map((list) => ({ ...list, entries: list.entries.map(({ id, key }) => ({ id, key: key ?? keys.get(id ?? -1) ?? null })) })));
   }
 
   /** Find the items of stored lists in the open generation. */
-  private async find({ generation, lists }: StoredLists): Promise<void> {
-    const [client, detail] = [this.client!, this.detail!];
+  private async find({ generation, lists }: StoredLists, saves: boolean): Promise<void> {
+    const [client, detail, { signal }] = [this.client!, this.detail!, this.controller];
     this.isFinding = true;
     try {
-      const entries = await withKeys(client, generation, lists.flatMap((list) => list.entries));
-      const idOf = await findByKey(client, detail.kind as Kind, detail.manifest.counts.kept, entries);
-      if (this.client !== client) return;
+      const entries = await withKeys(client, generation, lists.flatMap((list) => list.entries), signal);
+      const idOf = await findByKey(client, detail.kind, detail.manifest.counts.kept, entries, signal);
+      signal.throwIfAborted();
       this.forgottenCount = entries.filter(({ key }) => key === null).length;
       this.isFinding = false;
       let position = 0;
-      this.save(lists.map((list) => ({ ...list, entries: foundEntries(list.entries.map(() => entries[position++]!), idOf) })));
+      this.all = lists.map((list) => ({ ...list, entries: foundEntries(list.entries.map(() => entries[position++]!), idOf) }));
+      if (saves) this.save(this.all);
     } catch (error) {
-      if (this.client !== client) return;
+      if (signal.aborted) return;
       this.isFinding = false;
       this.failure = error instanceof Error ? error.message : String(error);
     }
@@ -210,9 +224,9 @@ class Lists {
 }
 
 /** Return entries with the keys that only their own generation knows. A key stays null if that is no longer stored. */
-async function withKeys(client: Client, generation: string | null, entries: readonly Entry[]): Promise<Entry[]> {
+async function withKeys(client: Client, generation: string | null, entries: readonly Entry[], signal: AbortSignal): Promise<Entry[]> {
   const ids = [...new Set(entries.flatMap(({ id, key }) => (key === null && id !== null ? id : [])))];
-  const keys = ids.length ? await loadKeys(new Client(client.collection, generation), ids).catch(() => new Map<number, string>()) : new Map<number, string>();
+  const keys = await loadKeys(new Client(client.collection, generation), ids, signal).catch(() => new Map<number, string>());
   return entries.map(({ id, key }) => ({ id, key: key ?? keys.get(id ?? -1) ?? null }));
 }
 

@@ -1,4 +1,5 @@
 import type { Client } from "../api/client";
+import { retryWhileBusy } from "../busyRetry";
 import type { Item, Kind } from "../api/replies";
 import type { Identifier } from "../lookup/entries";
 import { batches } from "../lookup/lookup";
@@ -12,10 +13,11 @@ export function keyOf(item: Item): string | null {
 }
 
 /** Load the keys of items by their ids. */
-export async function loadKeys(client: Client, ids: readonly number[], signal?: AbortSignal): Promise<Map<number, string | null>> {
+export async function loadKeys(client: Client, ids: readonly number[], signal: AbortSignal): Promise<Map<number, string | null>> {
   const keys = new Map<number, string | null>();
   for (let start = 0; start < ids.length; start += PAGE_SIZE) {
-    const page = await client.query({ ids: ids.slice(start, start + PAGE_SIZE), columns: [], limit: PAGE_SIZE }, signal);
+    const request = { ids: ids.slice(start, start + PAGE_SIZE), columns: [], limit: PAGE_SIZE };
+    const page = await retryWhileBusy(() => client.query(request, signal), signal);
     page.items.forEach((item) => keys.set(item.id, keyOf(item)));
   }
   return keys;
@@ -28,7 +30,7 @@ export async function loadKeys(client: Client, ids: readonly number[], signal?: 
  * @param size - number of items of the generation.
  * @returns the id of each key that the generation has.
  */
-export async function findByKey(client: Client, kind: Kind, size: number, entries: readonly Entry[], signal?: AbortSignal): Promise<Map<string, number>> {
+export async function findByKey(client: Client, kind: Kind, size: number, entries: readonly Entry[], signal: AbortSignal): Promise<Map<string, number>> {
   const ids = [...new Set(entries.flatMap(({ id }) => (id !== null && id < size ? id : [])))];
   const keys = await loadKeys(client, ids, signal);
   const idOf = new Map<string, number>();
@@ -38,7 +40,7 @@ export async function findByKey(client: Client, kind: Kind, size: number, entrie
   let position = 0;
   for (const batch of batches(identifiers)) {
     // With this threshold, the search for similar items that comes with the look-up is short.
-    const rows = await client.searchBatch(batch, signal, 1);
+    const rows = await retryWhileBusy(() => client.searchBatch(batch, signal, 1), signal);
     for (const { id } of rows) {
       const key = otherKeys[position++]!;
       if (id !== null) idOf.set(key, id);

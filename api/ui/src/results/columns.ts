@@ -118,6 +118,12 @@ export function shownKeys(properties: ItemProperties, selectedKeys: string[] | n
   return selectedKeys?.filter((key) => Object.hasOwn(properties, key)) ?? sourceKeys.slice(0, DEFAULT_COLUMN_COUNT);
 }
 
+/** Return the keys of the columns that a table shows if it also shows one key, null for none. Other keys are ignored. */
+export function keysWith(properties: ItemProperties, selectedKeys: string[] | null, key: string | null): string[] | null {
+  const keys = shownKeys(properties, selectedKeys);
+  return key === null || !Object.hasOwn(properties, key) || keys.includes(key) ? selectedKeys : [...keys, key];
+}
+
 /** Return the computed properties among some keys. Null keys are ignored. */
 export function computedAmong(properties: ItemProperties, keys: (string | null)[]): ItemProperties {
   const computedKeys = keys.filter((key): key is string => key !== null && properties[key]?.isComputed === true);

@@ -26,7 +26,7 @@ export async function loadSeries(client: Client, kind: Kind, address: SeriesAddr
   const { cluster, scaffold, onlyIds, listName } = address;
   const ids = onlyIds === null ? null : decodeIds(onlyIds);
   const limits = [
-    ...(ids === null ? [] : [listName === null ? `${ids.length.toLocaleString("en")} selected compounds` : `the list “${listName}”`]),
+    ...(ids === null ? [] : [listName === null ? `${ids.length.toLocaleString("en")} selected compounds` : `the list “${listName}” (${ids.length.toLocaleString("en")} compounds)`]),
     ...(scaffold === null ? [] : [scaffold ? `compounds with the scaffold ${scaffold}` : "compounds without rings"]),
   ];
   if (cluster === null) return { source: {}, name: limits.join(" and ") || "all compounds", isEverything: limits.length === 0 };
