@@ -105,16 +105,16 @@ def lookup(page: Page) -> None:
     page.get_by_role("button", name="Look up").scroll_into_view_if_needed()
 
 
-def basket(page: Page) -> None:
-    """Compare the items of the basket."""
+def selection(page: Page) -> None:
+    """Compare the items of a list."""
     _open(page, q=QUERY, min_similarity="0.5")
-    page.get_by_role("button", name="to the basket").click()
+    page.get_by_role("button", name="to the selection").click()
     page.get_by_role("link", name="Selection (").click()
     page.get_by_text("Compare", exact=True).click()
     page.get_by_role("region", name="Comparison").get_by_role("img").first.wait_for()
 
 
-TUTORIAL = (search, similar, graph, clusters, tree, plot, cliffs, lookup, basket)
+TUTORIAL = (search, similar, graph, clusters, tree, plot, cliffs, lookup, selection)
 
 
 def _open(page: Page, **state: str) -> None:
@@ -130,7 +130,7 @@ def _take(page: Page, show: Callable[[Page], None], path: Path) -> None:
 
 @contextmanager
 def _browser_page(url: str, scale: float) -> Iterator[Page]:
-    """Yield an empty tab at a server. Each has its own basket."""
+    """Yield an empty tab at a server. Each has its own lists."""
     with sync_playwright() as playwright:
         arguments = ["--headless", "--no-sandbox", "--disable-gpu"]
         browser_path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
