@@ -256,7 +256,7 @@ def test_charset_parameter_is_accepted(client: httpx.Client) -> None:
         ("DELETE", f"{URL}/export", "GET, HEAD, POST"),
         ("PUT", f"{URL}/items/5", "GET, HEAD"),
         ("GET", f"{URL}/search", "POST"),
-        ("POST", "/v1/collections", "GET, HEAD"),
+        ("DELETE", "/v1/collections", "GET, HEAD, POST"),
         ("TRACE", f"{URL}/items", "GET, HEAD"),
         ("OPTIONS", f"{URL}/positives/batch", "POST"),
     ],

@@ -14,7 +14,8 @@ CONFIGURATION = """
 expected-statuses = ["2xx", "3xx", "4xx", 503]  # 503 asks a client to try again, while the processors are busy.
 """
 
-EXCLUDED = "/(epochs|export)"  # The stream of an epoch may return 503 while it is sampled, and exports are slow.
+EXCLUDED = "/(epochs|export|previews)"
+"""The stream of an epoch may return 503 while it is sampled. Exports are slow, and a preview starts a process."""
 
 
 @pytest.mark.parametrize("examples", [4, pytest.param(200, marks=pytest.mark.long)])
