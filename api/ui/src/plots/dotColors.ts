@@ -2,11 +2,18 @@ import { type Coloring, type ColorScheme, OTHER_COLOR, scaleColor } from "../gra
 import { packColor } from "../map/points";
 
 const STEPS = 256; // colors of the scale
+const ACCENTS: Record<ColorScheme, string> = { light: "#0a6a8f", dark: "#74c7e8" }; // --accent
 
 /** Pixels of dots and what their colors mean. */
 export interface DotColors {
   pixels: Uint32Array;
   coloring: Coloring;
+}
+
+/** Give all dots the same color. */
+export function plainDots(count: number, colorScheme: ColorScheme): DotColors {
+  const pixels = new Uint32Array(count).fill(packColor(ACCENTS[colorScheme]));
+  return { pixels, coloring: { nodes: [], components: [], range: null, missingCount: 0 } };
 }
 
 /** Color dots by a number. Dots without one are gray. */

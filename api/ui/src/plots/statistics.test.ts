@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
+import { packColor } from "../map/points";
+import { OTHER_COLOR } from "../graph/color";
 import { boxOf } from "./boxes";
+import { colorDots, plainDots } from "./dotColors";
 import { barsOf } from "./histogram";
 import { differencesOf } from "./pairs";
 import { similarityWithAtMost } from "./numbers";
@@ -24,6 +27,14 @@ test("barsOf counts each value once", () => {
   const decades = barsOf(Float64Array.of(1, 10, 1e4, 0, -3), "log");
   expect(decades.reduce((count, { indices }) => count + indices.length, 0)).toBe(3);
   expect(decades[0]!.min).toBe(1);
+});
+
+test("colorDots leaves dots without a value gray", () => {
+  const { pixels, coloring } = colorDots(TO_NINE, "light");
+  expect([coloring.range, coloring.missingCount]).toEqual([[1, 9], 1]);
+  expect(pixels[2]).toBe(packColor(OTHER_COLOR));
+  expect(new Set(pixels).size).toBe(10);
+  expect(new Set(plainDots(5, "dark").pixels).size).toBe(1);
 });
 
 test("differencesOf keeps pairs whose items both have a value", () => {
