@@ -84,6 +84,10 @@ def test_scatter_plot_brushes_items_of_all_views(page: Page, frame: pd.DataFrame
     bar.get_by_role("link", name="Show in table").click()
     expect(page.get_by_text(f"{count} items", exact=True).first).to_be_visible()
 
+    page.locator(".item").first.click()  # A brushed compound, and its neighbors as a graph.
+    page.get_by_role("radio", name="Graph").check()
+    expect(page.get_by_text("brushed, and the others are faded")).to_be_visible()
+
 
 def test_histogram_and_boxes_agree_with_the_export(
     page: Page, api: httpx.Client, frame: pd.DataFrame, look: Look

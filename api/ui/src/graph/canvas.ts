@@ -125,7 +125,7 @@ export class GraphCanvas {
     this.update({ edgeCount });
   }
 
-  /** Fade the nodes that do not match a filter; null fades none. */
+  /** Fade the nodes that do not match a filter or a brush; null fades none. */
   setMatches(matches: readonly boolean[] | null): void {
     this.matches = matches;
     this.update({});
