@@ -65,7 +65,7 @@ def test_scatter_plot_brushes_items_of_all_views(page: Page, frame: pd.DataFrame
     look(page, "plot with brushed items")
 
     with page.expect_download() as saved:
-        page.get_by_text("Download", exact=True).click()
+        page.get_by_role("main").get_by_text("Download", exact=True).click()
         page.get_by_role("button", name="Plot as SVG").click()
     saved.value.save_as(tmp_path / "plot.svg")
     svg = (tmp_path / "plot.svg").read_text()
@@ -75,6 +75,11 @@ def test_scatter_plot_brushes_items_of_all_views(page: Page, frame: pd.DataFrame
         page.get_by_role("button", name="Plot as PNG").click()
     saved.value.save_as(tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+    page.keyboard.press("Escape")
+    bar.get_by_text("Download", exact=True).click()
+    with page.expect_download() as saved:
+        bar.get_by_role("button", name="CSV").click()
+    assert len(pd.read_csv(saved.value.path())) == count
     page.keyboard.press("Escape")
 
     page.get_by_role("link", name="Table", exact=True).click()
