@@ -61,7 +61,7 @@ export interface Address {
   groups: GroupCondition[];
   /** Positions in the rows and columns of an R-group matrix; null means the first two. */
   axes: [string, string] | null;
-  /** Least number of matched pairs of a transformation; null means the default. */
+  /** Least number of matched pairs of a transformation, or of items in a cluster; null means the default. */
   minCount: number | null;
   /** Whether the transformations that can be applied to the query raise or lower the property. */
   change: Change;
@@ -71,7 +71,7 @@ export interface Address {
   policy: Policy;
   /** Seed of that sample. */
   seed: number;
-  /** Property that colors the graph, the map and a scatter plot; null colors by component. */
+  /** Property that colors the graph, the map and a scatter plot; null colors the graph by component and the map by cluster. */
   color: string | null;
   /** Kind of the plot. */
   plot: PlotKind;
@@ -81,6 +81,8 @@ export interface Address {
   /** Scales of these axes; null means the ones that suit the values. */
   xScale: ScaleType | null;
   yScale: ScaleType | null;
+  /** Outline of the lasso on the map, as `map/lasso` writes it; null without one. */
+  lasso: string | null;
   /** Ends of a path through the graph. */
   from: string | null;
   to: string | null;
@@ -183,6 +185,7 @@ export const DEFAULT_ADDRESS: Address = {
   y: null,
   xScale: null,
   yScale: null,
+  lasso: null,
   from: null,
   to: null,
 };
@@ -198,14 +201,14 @@ export const NO_FILTERS = { filters: [], name: null, substructure: null, scaffol
  * the positions of an R-group table differently, so it resets what names them.
  */
 export function withChange(address: Address, change: Partial<Address>): Address {
-  const { part, earlierGeneration, expandedItems, cluster, transformation, selectedItem, seed, from, to, pages } = DEFAULT_ADDRESS;
+  const { part, earlierGeneration, expandedItems, cluster, transformation, selectedItem, seed, lasso, from, to, pages } = DEFAULT_ADDRESS;
   const { minSimilarity, maxSimilarity, exact, branches, core, groups, axes } = DEFAULT_ADDRESS;
   const next = { ...address, ...change };
   const subjectDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, branches, core } : {};
   const filterDefaults = differIn(address, next, "collection", "q") ? NO_FILTERS : {};
   const positionDefaults = showsOtherPositions(address, next) ? { groups, axes } : {};
   const queryDefaults = differIn(address, next, "q") ? { part, expandedItems, cluster, transformation, selectedItem, seed, from, to } : {};
-  const partDefaults = differIn(address, next, "collection", "q", "part") ? { earlierGeneration } : {};
+  const partDefaults = differIn(address, next, "collection", "q", "part") ? { earlierGeneration, lasso } : {};
   return { ...address, ...subjectDefaults, ...filterDefaults, ...positionDefaults, ...partDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
 }
 
@@ -295,6 +298,7 @@ export function parse(text: string): Address {
     y: parameters.get("y") || null,
     xScale: SCALE_TYPES.find((scale) => scale === parameters.get("x_scale")) ?? null,
     yScale: SCALE_TYPES.find((scale) => scale === parameters.get("y_scale")) ?? null,
+    lasso: parameters.get("lasso") || null,
     from: parameters.get("from") || null,
     to: parameters.get("to") || null,
   };
@@ -346,6 +350,7 @@ export function format(address: Address): string {
   if (address.y) parameters.set("y", address.y);
   if (address.xScale) parameters.set("x_scale", address.xScale);
   if (address.yScale) parameters.set("y_scale", address.yScale);
+  if (address.lasso) parameters.set("lasso", address.lasso);
   if (address.from) parameters.set("from", address.from);
   if (address.to) parameters.set("to", address.to);
   if (address.earlierGeneration) parameters.set("before", address.earlierGeneration);

@@ -1,5 +1,6 @@
 import { type Address, CHOICES } from "./address";
 import { parseCondition } from "./filter/conditions";
+import { parseLasso } from "./map/lasso";
 import { parseGroupCondition } from "./rgroups/groupConditions";
 import { decodeIds } from "./lists/idEncoding";
 import { type ItemProperties, numericKeys } from "./results/columns";
@@ -23,9 +24,14 @@ export function unreadableParameters(search: string, fragment = ""): string[] {
     ...choiceSentences,
     ...unreadableFilters.map((text) => `The filter “${text}” is not valid and was ignored. Accepted form: ${FILTER_SYNTAX}.`),
     ...unreadableGroups.map((text) => `The group “${text}” is not valid and was ignored. Accepted form: ${GROUP_SYNTAX}.`),
+    ...lassoSentences(parameters.get("lasso")),
     ...similaritySentences(parameters.get("min_similarity")),
     ...(list !== null && decodeIds(list) === null ? ["The list of this link is not valid. Copy the whole link."] : []),
   ];
+}
+
+function lassoSentences(text: string | null): string[] {
+  return !text || parseLasso(text) ? [] : ["The lasso is not valid and was ignored. Accepted form: X,Y;X,Y;X,Y with at least three points."];
 }
 
 function similaritySentences(text: string | null): string[] {

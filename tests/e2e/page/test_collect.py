@@ -208,16 +208,17 @@ def test_cluster_is_opened_from_the_list(page: Page, api: httpx.Client, look: Lo
     page.goto("/?collection=chembl")
     page.get_by_role("link", name="Clusters", exact=True).click()
     page.get_by_role("combobox", name="Method", exact=True).select_option("scaffold")
-    page.get_by_role("combobox", name="Show the range of", exact=True).select_option("molwt")
-    page.get_by_text(f"{scaffolds['total']:,} clusters, the largest first.").wait_for()
+    page.get_by_role("combobox", name="Summarize", exact=True).select_option("molwt")
+    page.get_by_role("heading", name="Bemis-Murcko scaffolds").wait_for()
     share = f"{100 * scaffolds['singleton_share']:.1f} % of all items"
-    page.get_by_text(f"{scaffolds['singletons']:,} of them contain a single item: {share}.").wait_for()
+    singletons = f"{scaffolds['singletons']:,} of them contain a single item: {share}."
+    page.get_by_text(f"{scaffolds['total']:,} clusters. {singletons}").wait_for()
     listed_clusters = page.get_by_role("region", name="Clusters").get_by_role("listitem")
     expect(listed_clusters.first).to_contain_text(f"{largest['size']} items")
     least, most = largest["range"]["min"], largest["range"]["max"]
     expect(listed_clusters.first).to_contain_text(f"Molecular weight (g/mol) {least:.3f} to {most:.3f}")
     look(page, "clusters")
-    listed_clusters.first.get_by_role("link").click()
+    listed_clusters.first.get_by_role("link").first.click()
     members = api.get(f"{URL}/clusters/1", params={"method": "scaffold", "limit": 1000}).json()["items"]
     page.get_by_text(f"{len(members)} members", exact=True).wait_for()
     names = page.locator("tbody td.name a")
@@ -234,6 +235,39 @@ def test_cluster_is_opened_from_the_list(page: Page, api: httpx.Client, look: Lo
     page.reload()
     page.get_by_text(f"Cluster 1: {largest['size']} items").wait_for()
     names.first.click()
-    page.get_by_role("link", name="Show its cluster").click()
-    page.get_by_text(re.compile(r"Cluster \d+: \d+ items?")).wait_for()
+    page.get_by_role("link", name="Show its Butina cluster").click()
+    page.get_by_text(re.compile(r"Cluster [\d,]+: \d+ items?")).wait_for()
     assert smiles[largest["centre"]] in [item["smiles"] for item in members]
+
+
+def test_clusters_are_sorted_and_filtered_by_a_property(page: Page, api: httpx.Client, look: Look) -> None:
+    """The clusters with the highest mean affinity open as R-group tables and on the map."""
+    url = "/v1/collections/series/clusters"
+    query: dict[str, Any] = {"property": "pKi", "by": "mean", "min_size": 3}
+    expected = until_available(lambda: api.post(url, json=query)).json()
+    page.goto("/?collection=series&part=clusters&property=pKi")
+    page.get_by_role("heading", name="Butina clusters at 0.55").wait_for()
+    page.get_by_role("combobox", name="Order").select_option("highest mean of pKi")
+    page.get_by_text(
+        f"{expected['total']} clusters of at least 3 items, with {expected['matches']} of 240 items."
+    ).wait_for()
+    cards = page.get_by_role("region", name="Clusters").get_by_role("list").first.get_by_role("listitem")
+    expect(cards).to_have_count(expected["total"])
+    for place in (0, expected["total"] - 1):
+        cluster = expected["clusters"][place]
+        expect(cards.nth(place)).to_contain_text(f"{cluster['size']} items")
+        expect(cards.nth(place)).to_contain_text(f"mean {cluster['range']['mean']:.2f} ± {cluster['sd']:.2f}")
+    look(page, "clusters by affinity")
+    largest = max(expected["clusters"], key=lambda cluster: cluster["size"])
+    potent = {**query, "filters": [{"property": "pKi", "min": 8}]}
+    filtered = until_available(lambda: api.post(url, json=potent)).json()
+    page.goto(f"{page.url}&filter=%5B%22pKi%22%2C8%2Cnull%5D")
+    page.get_by_text(f"with {filtered['matches']} of the items that match the filters.").wait_for()
+    expect(cards).to_have_count(filtered["total"])
+    matches = next(cluster["matches"] for cluster in filtered["clusters"] if cluster["id"] == largest["id"])
+    expect(cards.filter(has_text=f"{matches} of {largest['size']} items")).to_have_count(1)
+    page.get_by_role("link", name=f"R groups of cluster {largest['id']}", exact=True).click()
+    page.get_by_text(f"cluster {largest['id']} of the Butina clusters at 0.55 ({largest['size']} compounds)").wait_for()
+    page.go_back()
+    page.get_by_role("link", name=f"Map of cluster {largest['id']}", exact=True).click()
+    expect(page.get_by_text(f"Only cluster {largest['id']} with {largest['size']} items")).to_be_visible()

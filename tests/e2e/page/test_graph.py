@@ -66,7 +66,7 @@ def test_graph_equals_the_subgraph_of_the_api(page: Page, subgraph: dict[str, An
     expect(page.get_by_text(f"{len(subgraph['edges'])} edges")).to_be_visible()
     picture = page.get_by_role("img", name=re.compile("^Similarity graph around "))
     expect(picture).to_have_attribute(
-        "aria-label", re.compile(f"{len(subgraph['nodes'])} items in 1 connected component")
+        "aria-label", re.compile(f"{len(subgraph['nodes'])} items in 1 component at similarity ≥ 0.30")
     )
     look(page, "graph")
 
@@ -84,7 +84,9 @@ def test_slider_changes_the_threshold_of_the_graph(page: Page, subgraph: dict[st
         expect(members).to_have_count(size + alone)
         visible_edges = sum(edge["similarity"] >= threshold for edge in subgraph["edges"])
         expect(
-            page.get_by_text(re.compile(rf"in {len(expected)} connected components?, {visible_edges} edges?"))
+            page.get_by_text(
+                re.compile(rf"in {len(expected)} components? at similarity ≥ {threshold:.2f}, {visible_edges} edges?")
+            )
         ).to_be_visible()
         expect(page).to_have_url(re.compile(rf"min_similarity={threshold}\b"))
         if threshold == 0.4:

@@ -145,7 +145,7 @@ def test_graph_of_a_hub_starts_with_the_most_similar(
     page.goto(f"{hub}&view=graph")
     members(page, 101)
     print(f"graph of a hub: {perf_counter() - begin:.1f} s, {longest_block():.0f} ms frozen")
-    expect(page.get_by_text("101 items in 1 connected component, 199 edges")).to_be_visible()
+    expect(page.get_by_text("101 items in 1 component at similarity ≥ 0.40, 199 edges")).to_be_visible()
     look(page, "hub")
     assert hover_targets(page) == {"node", "edge"}
     page.get_by_role("button", name="C: 9,900 more neighbors").click()
@@ -167,3 +167,14 @@ def test_graph_of_a_hub_is_limited_to_1000(page: Page, hub: str, longest_block: 
     page.get_by_role("slider").fill("0.97")
     members(page, 401)
     assert longest_block() < FROZEN
+
+
+def test_component_of_a_hub_is_followed_step_by_step(page: Page, hub: str) -> None:
+    """More than 1,000 items have no dendrogram."""
+    page.goto(hub.replace("&q=C", "&part=tree"))
+    page.get_by_label("Similarity tree").get_by_role("listitem").get_by_role("link").click()
+    expect(page.get_by_text("A dendrogram shows at most 1,000 items.")).to_be_visible()
+    steps = page.get_by_label("How the component splits", exact=True)
+    expect(steps.get_by_text(re.compile("splits? off$")).first).to_be_visible()
+    page.get_by_role("link", name="Open as a list").click()
+    expect(page.get_by_text("Component 1: 10,001 items")).to_be_visible()

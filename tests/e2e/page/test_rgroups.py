@@ -137,7 +137,7 @@ def test_matrix_and_contributions_compare_the_groups(
 
 def test_cluster_opens_at_its_common_core(page: Page, api: httpx.Client) -> None:
     page.goto("/?collection=series&part=clusters&min_similarity=0.4")
-    page.get_by_role("region", name="Clusters").get_by_role("listitem").first.get_by_role("link").click()
+    page.get_by_role("region", name="Clusters").get_by_role("listitem").first.get_by_role("link").first.click()
     page.get_by_role("link", name="R-group table").click()
     reply = api.post(
         "/v1/collections/series/rgroups", json={"cluster": {"id": 1, "threshold": 0.4}, "property": "pKi"}

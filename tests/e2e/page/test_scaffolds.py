@@ -87,10 +87,10 @@ def test_tree_of_a_filtered_series_and_of_a_cluster(page: Page, frame: pd.DataFr
 
     page.goto("/?collection=series&part=clusters&min_similarity=0.4")
     cluster = page.get_by_role("region", name="Clusters")
-    cluster.get_by_role("listitem").first.get_by_role("link").click()
+    cluster.get_by_role("listitem").first.get_by_role("link").first.click()
     size = cluster.locator("strong", has_text="Cluster 1: ").inner_text().split(": ")[1].split()[0]
     cluster.get_by_role("link", name="Scaffolds").click()
-    page.get_by_text(f"Series: cluster 1 ({size} compounds).").wait_for()
+    page.get_by_text(f"Series: cluster 1 of the Butina clusters at 0.40 ({size} compounds).").wait_for()
     expect(status).to_contain_text(f"{size} compounds")
 
 

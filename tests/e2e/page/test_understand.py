@@ -13,7 +13,6 @@ from studies.report import main as make_report
 Look = Callable[[Page, str], None]
 
 QUERY = "COc1cccc(NC(=O)c2ccc(S(=O)(=O)N3CCCC3)cc2)c1"
-OFF = re.compile("splits? off$")
 COLLECTION = "/v1/collections/chembl"
 
 
@@ -30,24 +29,32 @@ def test_tree_starts_with_all_clusters(page: Page, api: httpx.Client, look: Look
     higher = api.get(f"{COLLECTION}/components", params={"min_similarity": 0.5}).json()
     expect(clusters).to_have_count(len(higher["components"]))
     expect(clusters.first).to_contain_text(f"{higher['components'][0]['size']:,} items")
+    page.get_by_role("heading", name="Components at similarity ≥ 0.50").wait_for()
     page.wait_for_load_state("networkidle")
-    look(page, "clusters")
+    look(page, "components")
 
 
-def test_tree_leads_from_a_cluster_to_one_molecule(page: Page, look: Look) -> None:
+def test_dendrogram_shows_how_a_component_splits(page: Page, api: httpx.Client, look: Look) -> None:
+    """Each circle is a part that the API has as a component at the similarity of the circle."""
+    components = api.get(f"{COLLECTION}/components", params={"min_similarity": 0.4}).json()["components"]
+    component = components[2]
     page.goto("/?collection=chembl&part=tree&min_similarity=0.4")
     page.get_by_label("Similarity tree").get_by_role("link").nth(2).click()
-    tree = page.get_by_label("How the cluster splits", exact=True)
-    expect(tree.get_by_text(OFF).first).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    look(page, "tree")
-    page.reload()
-    expect(tree.get_by_text(OFF).first).to_be_visible()
-    go_on = page.get_by_role("button", name="Show more")
-    while go_on.count():
-        go_on.click()
-        expect(go_on.and_(page.locator(":disabled"))).to_have_count(0)
-    tree.get_by_role("listitem").last.get_by_role("link").click()
+    leaves = page.get_by_role("list", name="Leaves").get_by_role("listitem")
+    expect(leaves).to_have_count(component["size"])
+    page.get_by_text(f"Component of {component['size']} compounds", exact=True).wait_for()
+    look(page, "dendrogram")
+    circles = page.get_by_role("group", name=re.compile("^Dendrogram of ")).get_by_role("link")
+    top = circles.last
+    expect(top).to_have_attribute(
+        "aria-label",
+        re.compile(f"^Component of {component['size']} compounds at similarity ≥ {component['similarity']:.2f}"),
+    )
+    top.click()
+    page.get_by_role("heading", name=f"Components at similarity ≥ {component['similarity']:.2f}").wait_for()
+    page.get_by_text(f"{component['size']} members", exact=True).wait_for()
+    page.go_back()
+    leaves.last.get_by_role("link").click()
     expect(page.get_by_label("Query and comparison")).to_be_visible()
 
 

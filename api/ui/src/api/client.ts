@@ -3,8 +3,6 @@ import { withAuthorization, key } from "./key.svelte";
 import type { components } from "./openapi";
 import type {
   CliffsPage,
-  Cluster,
-  ClustersPage,
   CollectionDetail,
   Collections,
   CollectionSummary,
@@ -26,6 +24,7 @@ import type {
   PickReply,
   PositivesReply,
   Problem,
+  RankedClustersPage,
   QueryPage,
   RejectionsPage,
   ReportsReply,
@@ -159,6 +158,9 @@ export type ScaffoldTreeRequest = components["schemas"]["ScaffoldTreeBody"];
 /** Items, or the edges among them, to export in a file format. */
 export type ExportRequest = components["schemas"]["ExportBody"];
 
+/** A clustering, the items of it that count, and the order of the clusters. */
+export type ClustersRequest = components["schemas"]["RankedClustersBody"];
+
 /** Series whose R groups are requested, and the core. */
 export type RgroupsRequest = components["schemas"]["RGroupsBody"];
 
@@ -250,6 +252,16 @@ export class Client {
     });
   }
 
+  /** Return the ids of all items that match a request. */
+  matchingIds(query: components["schemas"]["QueryFields"], signal?: AbortSignal): Promise<number[]> {
+    const { headers, ...options } = postOptions({ ...query, columns: [] }, signal);
+    const ndjsonOptions = { ...options, headers: { ...headers, Accept: "application/x-ndjson" } };
+    return request(this.url("/values", {}), ndjsonOptions, async (response) => {
+      const lines = (await response.text()).trimEnd();
+      return lines ? lines.split("\n").map((line) => (JSON.parse(line) as { id: number }).id) : [];
+    });
+  }
+
   /** Search the whole collection for items similar to a structure. */
   search(body: components["schemas"]["SearchBody"], signal?: AbortSignal): Promise<SearchReply> {
     return fetchJson(this.url("/search", {}), postOptions(body, signal));
@@ -260,9 +272,9 @@ export class Client {
     return this.get("/cliffs", parameters, signal);
   }
 
-  /** Return one page of clusters, the largest first. */
-  clusters(parameters: Parameters, signal?: AbortSignal): Promise<ClustersPage> {
-    return this.get("/clusters", parameters, signal);
+  /** Return one page of the clusters that contain items of a query, in an order. */
+  clusters(body: ClustersRequest, signal?: AbortSignal): Promise<RankedClustersPage> {
+    return fetchJson(this.url("/clusters", {}), postOptions(body, signal));
   }
 
   /** Return one page of the changes of clusters since an earlier generation. */
@@ -280,9 +292,9 @@ export class Client {
     return this.url(`/clusters/${cluster}/mcs.svg`, { ...parameters, ...size });
   }
 
-  /** Return the cluster that contains an item. */
-  async clusterOf(id: number, parameters: Parameters, signal?: AbortSignal): Promise<Cluster> {
-    return (await this.get<ItemClusterReply>(`/items/${id}/cluster`, parameters, signal)).cluster;
+  /** Return the cluster that contains an item, and the threshold of the clustering. */
+  clusterOf(id: number, parameters: Parameters, signal?: AbortSignal): Promise<ItemClusterReply> {
+    return this.get(`/items/${id}/cluster`, parameters, signal);
   }
 
   /** Return the R groups of a series. */

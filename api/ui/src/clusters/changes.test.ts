@@ -27,7 +27,7 @@ const ROWS = [
 
 describe("changes of clusters", () => {
   it("are told in sentences", () => {
-    expect(changesOf(ROWS).map(sentence)).toEqual([
+    expect(changesOf(ROWS).map((change) => sentence(change))).toEqual([
       "Merged: 1,210 items, 1,203 of earlier cluster 1, 4 of earlier cluster 7, and 3 new items.",
       "Split: 9 items of earlier cluster 2, 1 removed.",
       "Grew from 4 to 6 items: 2 new.",

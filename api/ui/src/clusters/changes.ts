@@ -25,15 +25,19 @@ export function centerOf(change: Change, items: ReadonlyMap<number, Item>, earli
   return center ?? null;
 }
 
-/** Return a sentence that says what happened. */
-export function sentence({ event, rows }: Change): string {
+/**
+ * Return a sentence that says what happened.
+ *
+ * @param noun - what the clustering method calls a cluster.
+ */
+export function sentence({ event, rows }: Change, noun = "cluster"): string {
   const { before, after } = rows[0]!;
   if (before === null) return `Appeared with ${count(after!.size, "new item")}.`;
   if (after === null) return `Vanished: ${before.size === 1 ? "its item was" : `its ${count(before.size, "item")} were`} removed.`;
-  if (event === "split") return `Split: ${count(before.size, "item")} of earlier cluster ${number(before.id)}${removal(before.removed)}.`;
+  if (event === "split") return `Split: ${count(before.size, "item")} of earlier ${noun} ${number(before.id)}${removal(before.removed)}.`;
   if (event === "merged") {
     const added = after.added ? `, and ${count(after.added, "new item")}` : "";
-    const earlier = rows.flatMap((row) => (row.before ? [`${number(row.shared)} of earlier cluster ${number(row.before.id)}`] : []));
+    const earlier = rows.flatMap((row) => (row.before ? [`${number(row.shared)} of earlier ${noun} ${number(row.before.id)}`] : []));
     return `Merged: ${count(after.size, "item")}, ${earlier.join(", ")}${added}.`;
   }
   const verb = event === "grew" ? "Grew" : event === "shrank" ? "Shrank" : "Changed";

@@ -1,6 +1,7 @@
 import type { Address, Method } from "../address";
 import { type Client, Failure } from "../api/client";
 import type { Kind } from "../api/replies";
+import { clusterNoun, titleInSentence } from "../clusters/clusterings";
 import { decodeIds } from "../lists/idEncoding";
 import { interpret } from "../find/interpretation";
 import type { ItemRequest } from "../results/results";
@@ -36,6 +37,7 @@ export async function loadSeries(client: Client, kind: Kind, address: SeriesAddr
     method: address.method,
     threshold: address.method === "scaffold" ? null : address.minSimilarity,
   };
-  const { id, size } = await client.clusterOf(item.id, clustering, signal);
-  return { source: { cluster: { id, ...clustering } }, name: [`cluster ${id} (${size.toLocaleString("en")} compounds)`, ...limits].join(" and "), isEverything: false };
+  const { cluster: { id, size }, threshold } = await client.clusterOf(item.id, clustering, signal);
+  const clusterName = `${clusterNoun(address.method)} ${id} of the ${titleInSentence(address.method, threshold)} (${size.toLocaleString("en")} compounds)`;
+  return { source: { cluster: { id, ...clustering } }, name: [clusterName, ...limits].join(" and "), isEverything: false };
 }

@@ -62,15 +62,16 @@ const FILTER_SUPPORT: Partial<Record<Part, FilterSupport>> = {
   cliffs: "conditions",
   rgroups: "form",
   scaffolds: "form",
-  clusters: "none",
+  clusters: "chips",
   tree: "none",
   pairs: "none",
-  map: "none",
+  map: "chips",
 };
 
 /** Return how the view of an address applies its filters; null for a view without items, such as About. */
 export function filterSupport({ q, part, cluster }: Pick<Address, "q" | "part" | "cluster">): FilterSupport | null {
   if (q !== null || (part === "clusters" && cluster !== null)) return "form";
+  if (part === "tree" && cluster !== null) return "chips";
   return FILTER_SUPPORT[part] ?? null;
 }
 

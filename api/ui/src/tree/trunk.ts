@@ -6,12 +6,12 @@ const MAX_STEPS = 24; // requests for one page of splits
 const SPLITS_PER_PAGE = 8; // splits of one page
 
 /**
- * Parts that split off a cluster as the threshold rises. The largest remaining part is the trunk, which continues.
+ * Parts that split off a component as the threshold rises. The largest remaining part is the trunk, which continues.
  */
 export interface Split {
-  cluster: Component;
+  component: Component;
   /**
-   * Similarity above which the last of the branches is split off. The first one is split off above the cluster's own
+   * Similarity above which the last of the branches is split off. The first one is split off above the component's own
    * similarity.
    */
   lastSimilarity: number;
@@ -26,13 +26,13 @@ export interface Trunk extends PagedList<Trunk> {
   splits: Split[];
   /** Component in which the next page continues; null above the last split. */
   top: Component | null;
-  /** Medoids and lowest members of the clusters, and of the 10 largest branches of each. */
+  /** Medoids and lowest members of the components, and of the 10 largest branches of each. */
   items: ReadonlyMap<number, Item>;
 }
 
-/** Load the first splits above a cluster. */
-export function climbTree(client: Client, cluster: Component | null, signal: AbortSignal): Promise<Trunk> {
-  return extendTrunk(client, { splits: [], top: cluster, items: new Map(), next: null }, signal);
+/** Load the first splits above a component. */
+export function climbTree(client: Client, component: Component | null, signal: AbortSignal): Promise<Trunk> {
+  return extendTrunk(client, { splits: [], top: component, items: new Map(), next: null }, signal);
 }
 
 async function extendTrunk(client: Client, trunk: Trunk, signal: AbortSignal): Promise<Trunk> {
@@ -45,7 +45,7 @@ async function extendTrunk(client: Client, trunk: Trunk, signal: AbortSignal): P
     for (const item of named) items.set(item.id, item);
     const [next = null, ...branches] = children;
     const lastSplit = splits.at(-1);
-    const split = { cluster: component, lastSimilarity: top.similarity, branches, unlistedCount: children_total - children.length };
+    const split = { component, lastSimilarity: top.similarity, branches, unlistedCount: children_total - children.length };
     if (lastSplit && hasOnlySingles(lastSplit) && hasOnlySingles(split)) splits.splice(-1, 1, mergeSplits(lastSplit, split));
     else splits.push(split);
     top = next;
@@ -61,9 +61,9 @@ function hasOnlySingles({ branches }: Split): boolean {
 }
 
 function mergeSplits(first: Split, next: Split): Split {
-  const { cluster, branches, unlistedCount } = first;
+  const { component, branches, unlistedCount } = first;
   return {
-    cluster,
+    component,
     lastSimilarity: next.lastSimilarity,
     branches: [...branches, ...next.branches],
     unlistedCount: unlistedCount + next.unlistedCount,
