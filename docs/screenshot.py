@@ -84,10 +84,10 @@ def clusters(page: Page) -> None:
 
 
 def tree(page: Page) -> None:
-    """Show how a connected component splits as the threshold rises."""
+    """Show the dendrogram of a component."""
     _open(page, part="tree", min_similarity="0.7")
     page.get_by_role("region", name="Similarity tree").get_by_role("listitem").nth(2).get_by_role("link").click()
-    page.get_by_role("region", name="How the cluster splits").get_by_role("listitem").first.wait_for()
+    page.get_by_role("list", name="Leaves").get_by_role("listitem").first.wait_for()
 
 
 def cliffs(page: Page) -> None:
