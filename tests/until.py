@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import httpx
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 _POLL_SECONDS = 0.02
 
 
-def until(look: Callable[[], T]) -> T:
+def until(look: Callable[[], T | Literal[False] | None]) -> T:
     """Call `look` until its result is true, and return the result."""
     while not (result := look()):
         time.sleep(_POLL_SECONDS)

@@ -48,7 +48,7 @@ def read_xlsx(
     return (_record(columns, line, [_text(cell) for cell in row]) for line, row in enumerate(rows[1:], 2))
 
 
-def read_sheet(source: str, stream: IO[bytes]) -> tuple[str, list[list[object]]]:
+def read_sheet(source: str, stream: IO[bytes]) -> tuple[str, Sequence[Sequence[object]]]:
     """Return the name and the cells of the first sheet of a workbook, row by row.
 
     Raises:

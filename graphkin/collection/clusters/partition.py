@@ -24,6 +24,10 @@ class Ranges(NamedTuple):
     mean: Float64
     values: Int64
 
+    def of(self, clusters: Int64) -> "Ranges":
+        """Return the values in some of the clusters, by their positions."""
+        return Ranges(self.min[clusters], self.max[clusters], self.mean[clusters], self.values[clusters])
+
 
 class ClusterCounts(NamedTuple):
     """Numbers of clusters.

@@ -103,7 +103,7 @@ def count_scaffolds(
     ranges = branch_ranges = None
     if values is not None:
         own = _ranges(label, values[ids], len(tree.parent))
-        ranges, branch_ranges = (_take(each, order) for each in (own, _merge(tree.parent, depth, own)))
+        ranges, branch_ranges = (each.of(order) for each in (own, _merge(tree.parent, depth, own)))
     return ScaffoldCounts(
         tree,
         series=len(ids),
@@ -187,7 +187,3 @@ def _merge(parent: Int32, depth: Int64, own: Ranges) -> Ranges:
 
 def _mean(sums: Float64, counts: Int64) -> Float64:
     return np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
-
-
-def _take(ranges: Ranges, index: Int64) -> Ranges:
-    return Ranges(ranges.min[index], ranges.max[index], ranges.mean[index], ranges.values[index])

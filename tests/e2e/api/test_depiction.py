@@ -196,9 +196,10 @@ def test_matches_of_a_substructure_are_highlighted(client: httpx.Client) -> None
     circles = [path for path in ElementTree.fromstring(marked).iter(f"{SVG}ellipse") if HIGHLIGHT in str(path.attrib)]
     assert len(circles) == len(matched) > 6
     assert unmatched == client.get(url).text
-    for params in (
+    refused: list[dict[str, str | int]] = [
         {"substructure": "c1cc("},
         {"substructure": "C", "highlight": 1},
         {"substructure": "C", "core": "C"},
-    ):
+    ]
+    for params in refused:
         assert client.get(url, params=params).status_code == 422

@@ -92,7 +92,7 @@ def test_table_without_structures_lists_its_columns(tmp_path: Path) -> None:
 
 
 def test_every_format_is_previewed(tmp_path: Path) -> None:
-    rows = [["smiles", "name", "logP"], ["CCO", "ethanol", 0.5], ["CCN", "ethylamine", 0.25]]
+    rows: list[list[Any]] = [["smiles", "name", "logP"], ["CCO", "ethanol", 0.5], ["CCN", "ethylamine", 0.25]]
     (tmp_path / "t.xlsx").write_bytes(workbook(rows))
     columns = dict(zip(rows[0], zip(*rows[1:], strict=True), strict=True))
     pq.write_table(pa.table({title: list(values) for title, values in columns.items()}), tmp_path / "t.parquet")
