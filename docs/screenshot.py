@@ -65,6 +65,13 @@ def plot(page: Page) -> None:
     page.get_by_role("link", name="Show in table").wait_for()
 
 
+def upload(page: Page) -> None:
+    """Show how a table of affinities would be read."""
+    _open(page, part="upload")
+    page.get_by_label("Choose a file").set_input_files(DOCS / "assets" / "pi3k-alpha.csv")
+    page.get_by_role("list", name="First records").get_by_role("img").last.wait_for()
+
+
 def similar(page: Page) -> None:
     """Show the similar compounds as a table, with the differences highlighted."""
     _open(page, q=QUERY, mark="differences")
@@ -114,7 +121,7 @@ def selection(page: Page) -> None:
     page.get_by_role("region", name="Comparison").get_by_role("img").first.wait_for()
 
 
-TUTORIAL = (search, similar, graph, clusters, tree, plot, cliffs, lookup, selection)
+TUTORIAL = (upload, search, similar, graph, clusters, tree, plot, cliffs, lookup, selection)
 
 
 def _open(page: Page, **state: str) -> None:

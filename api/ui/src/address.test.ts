@@ -48,6 +48,7 @@ const FULL: Address = {
   lasso: "0.1,0.2;0.5,0.2;0.3,0.6",
   from: "C#N",
   to: "CC",
+  job: "8f2c",
 };
 
 describe("the page address", () => {
@@ -64,7 +65,7 @@ describe("the page address", () => {
 
   it("keeps what belongs to a query until the query changes", () => {
     expect(withChange(FULL, { color: null })).toEqual({ ...FULL, color: null });
-    const queryDefaults = { part: "find", earlierGeneration: null, pages: 1, expandedItems: [], cluster: null, transformation: null, selectedItem: null, seed: 0, lasso: null, from: null, to: null };
+    const queryDefaults = { part: "find", earlierGeneration: null, pages: 1, expandedItems: [], cluster: null, transformation: null, selectedItem: null, seed: 0, lasso: null, from: null, to: null, job: null };
     const filterDefaults = { exact: false, filters: [], name: null, substructure: null, scaffold: null, onlyIds: null, listName: null, branches: [], core: null, groups: [], axes: null };
     expect(withChange(FULL, { q: "C" })).toEqual({
       ...FULL,

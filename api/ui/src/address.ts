@@ -86,15 +86,17 @@ export interface Address {
   /** Ends of a path through the graph. */
   from: string | null;
   to: string | null;
+  /** Job of the server whose progress is shown; null if the part `upload` shows no job. */
+  job: string | null;
 }
 
 const MAX_PAGES = 50; // Limits how many pages opening an address may load.
 const MAX_EXPANDED = 1000;
 
-const PARTS = ["find", "items", "list", "basket", "plot", "clusters", "cliffs", "rgroups", "scaffolds", "pairs", "map", "tree", "collection"] as const;
+const PARTS = ["find", "items", "list", "basket", "plot", "clusters", "cliffs", "rgroups", "scaffolds", "pairs", "map", "tree", "collection", "upload"] as const;
 /**
  * A part of the page: `find` is the start page, `plot` shows the items as a plot, `rgroups` is an R-group table, `scaffolds` is the scaffold tree of a
- * series, `pairs` are matched pairs, and `collection` describes the collection.
+ * series, `pairs` are matched pairs, `collection` describes the collection, and `upload` makes or changes one.
  */
 export type Part = (typeof PARTS)[number];
 
@@ -188,6 +190,7 @@ export const DEFAULT_ADDRESS: Address = {
   lasso: null,
   from: null,
   to: null,
+  job: null,
 };
 
 /** The part of an address that limits all views to some items. */
@@ -201,14 +204,14 @@ export const NO_FILTERS = { filters: [], name: null, substructure: null, scaffol
  * the positions of an R-group table differently, so it resets what names them.
  */
 export function withChange(address: Address, change: Partial<Address>): Address {
-  const { part, earlierGeneration, expandedItems, cluster, transformation, selectedItem, seed, lasso, from, to, pages } = DEFAULT_ADDRESS;
+  const { part, earlierGeneration, expandedItems, cluster, transformation, selectedItem, seed, lasso, from, to, pages, job } = DEFAULT_ADDRESS;
   const { minSimilarity, maxSimilarity, exact, branches, core, groups, axes } = DEFAULT_ADDRESS;
   const next = { ...address, ...change };
   const subjectDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, branches, core } : {};
   const filterDefaults = differIn(address, next, "collection", "q") ? NO_FILTERS : {};
   const positionDefaults = showsOtherPositions(address, next) ? { groups, axes } : {};
   const queryDefaults = differIn(address, next, "q") ? { part, expandedItems, cluster, transformation, selectedItem, seed, from, to } : {};
-  const partDefaults = differIn(address, next, "collection", "q", "part") ? { earlierGeneration, lasso } : {};
+  const partDefaults = differIn(address, next, "collection", "q", "part") ? { earlierGeneration, lasso, job } : {};
   return { ...address, ...subjectDefaults, ...filterDefaults, ...positionDefaults, ...partDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
 }
 
@@ -301,6 +304,7 @@ export function parse(text: string): Address {
     lasso: parameters.get("lasso") || null,
     from: parameters.get("from") || null,
     to: parameters.get("to") || null,
+    job: parameters.get("job") || null,
   };
 }
 
@@ -353,6 +357,7 @@ export function format(address: Address): string {
   if (address.lasso) parameters.set("lasso", address.lasso);
   if (address.from) parameters.set("from", address.from);
   if (address.to) parameters.set("to", address.to);
+  if (address.job) parameters.set("job", address.job);
   if (address.earlierGeneration) parameters.set("before", address.earlierGeneration);
   if (address.generation) parameters.set("generation", address.generation);
   const text = parameters.toString();

@@ -257,7 +257,8 @@ def wait_until_listed(client: httpx.Client, generations: int, other_than: str = 
 
 def test_store_without_collections_is_explained(page: Page, serve: Callable, tmp_path: Path, look: Look) -> None:
     open_store(tmp_path / "empty", create=True).close()
-    with serve(tmp_path / "empty") as client:
+    with serve(tmp_path / "empty", writes=False) as client:
         page.goto(str(client.base_url))
         expect(page.get_by_role("heading", name="No collections yet")).to_be_visible()
+        expect(page.get_by_text("graphkin serve --writes")).to_be_visible()
         look(page, "no collection")

@@ -5,7 +5,6 @@ import type {
   CliffsPage,
   CollectionDetail,
   Collections,
-  CollectionSummary,
   ComponentReply,
   ComponentsPage,
   McsReply,
@@ -88,11 +87,11 @@ function queryString(parameters: Parameters): string {
   return entries.length ? `?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}` : "";
 }
 
-function fetchJson<Reply>(path: string, options: RequestInit): Promise<Reply> {
+export function fetchJson<Reply>(path: string, options: RequestInit): Promise<Reply> {
   return request(path, options, (response) => response.json() as Promise<Reply>);
 }
 
-function postOptions(body: unknown, signal?: AbortSignal): RequestInit {
+export function postOptions(body: unknown, signal?: AbortSignal): RequestInit {
   return { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal };
 }
 
@@ -101,7 +100,7 @@ function postOptions(body: unknown, signal?: AbortSignal): RequestInit {
  *
  * @throws Failure for every other response, and if the server cannot be reached.
  */
-async function request<Body>(path: string, options: RequestInit, body: (response: Response) => Promise<Body>): Promise<Body> {
+export async function request<Body>(path: string, options: RequestInit, body: (response: Response) => Promise<Body>): Promise<Body> {
   try {
     const response = await fetch(path, { ...options, headers: withAuthorization(options.headers) });
     if (response.ok) return await body(response);
@@ -124,9 +123,9 @@ async function failureFrom(response: Response): Promise<Failure> {
   return Number.isNaN(seconds) ? new Failure(...details) : new ServerBusy(seconds, ...details);
 }
 
-/** Return all collections of the server, each with its current generation. */
-export async function listCollections(signal?: AbortSignal): Promise<CollectionSummary[]> {
-  return (await fetchJson<Collections>("/v1/collections", { signal })).collections;
+/** Return all collections of the server, each with its current generation, and the limits of uploads. */
+export function listCollections(signal?: AbortSignal): Promise<Collections> {
+  return fetchJson("/v1/collections", { signal });
 }
 
 /** Fetch the SVG of a depiction. */

@@ -28,12 +28,15 @@ export type ItemReply = Schemas["ItemReply"];
 export type ItemsPage = Schemas["ItemsPage"];
 export type LineagePage = Schemas["LineagePage"];
 export type LineageRow = Schemas["LineageRow"];
+export type Job = Schemas["Job"];
+export type JobReference = Schemas["JobReference"];
 export type Kind = CollectionSummary["kind"];
 export type NeighborsPage = Schemas["NeighborsPage"];
 export type PathReply = Schemas["PathReply"];
 export type PickReply = Schemas["PickReply"];
 export type Positive = Schemas["Positive"];
 export type PositivesReply = Schemas["PositivesReply"];
+export type Preview = Schemas["Preview"];
 export type Problem = Schemas["Problem"];
 export type QueryPage = Schemas["QueryPage"];
 export type Product = Schemas["Product"];
@@ -54,6 +57,7 @@ export type Step = Schemas["Step"];
 export type StructureReply = Schemas["StructureReply"];
 export type Transformation = Schemas["Transformation"];
 export type Uncut = Schemas["Uncut"];
+export type UploadLimits = Schemas["UploadLimits"];
 
 /**
  * Manifest of a generation. The OpenAPI schema leaves the recipe open; every recipe has a threshold, and one that

@@ -14,7 +14,7 @@ export interface PartProperties {
 type Module = { default: Component<PartProperties> };
 
 /** The component of each part. It is loaded when the part is first opened. */
-const MODULES: Record<Exclude<Part, "find">, () => Promise<Module>> = {
+const MODULES: Record<Exclude<Part, "find" | "upload">, () => Promise<Module>> = {
   items: () => import("../items/Items.svelte"),
   plot: () => import("../plots/Plots.svelte"),
   list: () => import("../lookup/Lookup.svelte"),
@@ -30,7 +30,7 @@ const MODULES: Record<Exclude<Part, "find">, () => Promise<Module>> = {
 };
 
 /** Load the component of a part. */
-export async function loadPart(part: Exclude<Part, "find">): Promise<Component<PartProperties>> {
+export async function loadPart(part: Exclude<Part, "find" | "upload">): Promise<Component<PartProperties>> {
   const module = await MODULES[part]().catch(() => {
     throw new Failure(0, "View not loaded", "This view could not be loaded.", "Reload the page.");
   });

@@ -104,5 +104,6 @@ export function changeTo({ part, showsChanges = false }: SubTab, earlierGenerati
 /** Return the title of a part for the browser's tab; null for the start page. */
 export function titleOf(address: Pick<Address, "q" | "part" | "earlierGeneration">): string | null {
   const tab = tabOf(address);
+  if (address.q === null && address.part === "upload") return "Upload";
   return tab && (subTabOf(tab, address)?.title ?? tab.title);
 }
