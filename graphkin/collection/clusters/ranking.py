@@ -31,7 +31,7 @@ class RankedClusters(NamedTuple):
         """Return one row per cluster, for the clusters `first` to `last` - 1 of the order.
 
         Columns: id int32, from 1; size int64, the number of all its items; centre int32, the item that represents the
-        cluster; matches int64; min, max, mean and sd float64; values int64. Those of the property are null without one.
+        cluster; matches int64; min, max, mean and sd float64; values int64. Without a property, its columns are null.
         """
         part = slice(first, last)
         clusters, order = self.clustering.clusters, self.order[part]

@@ -258,6 +258,9 @@ def test_clusters_are_sorted_and_filtered_by_a_property(page: Page, api: httpx.C
         expect(cards.nth(place)).to_contain_text(f"{cluster['size']} items")
         expect(cards.nth(place)).to_contain_text(f"mean {cluster['range']['mean']:.2f} ± {cluster['sd']:.2f}")
     look(page, "clusters by affinity")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1280, "height": 860})
     largest = max(expected["clusters"], key=lambda cluster: cluster["size"])
     potent = {**query, "filters": [{"property": "pKi", "min": 8}]}
     filtered = until_available(lambda: api.post(url, json=potent)).json()
