@@ -287,7 +287,12 @@ def _read_job(folder: Path) -> Job:
     try:
         request = json.loads((folder / "request.json").read_text())
     except (OSError, ValueError):
-        raise NotFound("this job has been removed", given=folder.name, hint="GET /v1/jobs lists the jobs") from None
+        raise NotFound(
+            "this job has been removed",
+            given=folder.name,
+            expected=f"the id of one of the latest {MAX_KEPT} jobs",
+            hint="GET /v1/jobs lists them",
+        ) from None
     is_alive = _is_locked(folder / "lock")  # first, because the job writes its last status before it ends
     try:
         status = json.loads((folder / "status.json").read_text())

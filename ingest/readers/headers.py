@@ -55,5 +55,8 @@ def _parquet_titles(path: str, file: IO[bytes]) -> list[str]:
         return list(pq.read_schema(file).names)
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(
-            f"{path} is not a valid Parquet file", given=str(error)[:200], expected="a Parquet file"
+            f"{path} is not a valid Parquet file",
+            given=str(error)[:200],
+            expected="a Parquet file",
+            hint="write it again, or upload it as CSV",
         ) from error

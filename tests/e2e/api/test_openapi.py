@@ -1,5 +1,9 @@
 """The OpenAPI document is correct: its examples work, its errors are documented, and replies match its schemas."""
 
+import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -9,7 +13,9 @@ from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
 from graphkin.protocol import replies
 from graphkin.protocol.frozen import Frozen
-from tests.until import until_available
+from tests.until import until, until_available
+
+Serve = Callable[..., AbstractContextManager[httpx.Client]]
 
 DOCUMENT: dict[str, Any] = create_app(Settings(store="unused")).openapi()
 OPERATIONS = [
@@ -18,6 +24,8 @@ OPERATIONS = [
     for method, operation in methods.items()
 ]
 operations = pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
+READS = [each for each in OPERATIONS if "uploads" not in each.values[2]["tags"]]
+reads = pytest.mark.parametrize(("method", "path", "operation"), READS)
 
 
 def resolve(schema: dict[str, Any]) -> dict[str, Any]:
@@ -44,7 +52,14 @@ def example_request(method: str, path: str, operation: dict[str, Any]) -> dict[s
             query[parameter["name"]] = examples[0]
     request: dict[str, Any] = {"method": method, "url": path, "params": query}
     if "requestBody" in operation:
-        request["json"] = operation["requestBody"]["content"]["application/json"]["example"]
+        ((media_type, body),) = operation["requestBody"]["content"].items()
+        if media_type == "application/json":
+            request["json"] = body["example"]
+        else:
+            schema = resolve(body["schema"])
+            fields = {name: schema["properties"][name]["examples"][0] for name in schema["required"]}
+            request["files"] = {"file": ("example.csv", fields.pop("file"))}
+            request["data"] = fields
     return request
 
 
@@ -59,13 +74,11 @@ def send(client: httpx.Client, request: dict[str, Any]) -> httpx.Response:
     return until_available(send_once)
 
 
-@operations
-def test_example_is_answered_as_documented(
-    client: httpx.Client, method: str, path: str, operation: dict[str, Any]
-) -> None:
-    reply = send(client, example_request(method, path, operation))
-    assert reply.status_code == 200, reply.text
-    content = operation["responses"]["200"]["content"]
+def assert_documented(reply: httpx.Response, operation: dict[str, Any]) -> None:
+    """Check that a reply is a success, and that its body has the type and the schema in the document."""
+    status = min(operation["responses"])
+    assert str(reply.status_code) == status < "300", reply.text
+    content = operation["responses"][status]["content"]
     media_type = reply.headers["content-type"]
     assert media_type in content or media_type.partition(";")[0] in content
     if media_type == "application/json":
@@ -73,7 +86,36 @@ def test_example_is_answered_as_documented(
         reply_model(model).model_validate_json(reply.content, strict=True)
 
 
-@pytest.mark.parametrize(("method", "path", "operation"), [each for each in OPERATIONS if each.values[0] == "get"])
+@reads
+def test_example_is_answered_as_documented(
+    client: httpx.Client, method: str, path: str, operation: dict[str, Any]
+) -> None:
+    assert_documented(send(client, example_request(method, path, operation)), operation)
+
+
+def test_examples_of_uploads_are_answered_as_documented(serve: Serve, store_folder: Path, tmp_path: Path) -> None:
+    """The removal rejects the names of the example, which are not in the collection."""
+    writes = {(method, path): operation for method, path, operation in (each.values for each in OPERATIONS)}
+    folder = shutil.copytree(store_folder, tmp_path / "store")
+
+    def answer(client: httpx.Client, method: str, path: str, job: str = "") -> httpx.Response:
+        operation = writes[method, path]
+        request = example_request(method, path, operation)
+        reply = send(client, {**request, "url": path.replace("{job}", job).replace("{c}", "nci")})
+        assert_documented(reply, operation)
+        return reply
+
+    with serve(folder, cache_dir=tmp_path / "cache") as client:
+        answer(client, "post", "/v1/previews")
+        for path in ("/v1/collections", "/v1/collections/{c}/append"):
+            answer(client, "post", "/v1/jobs/{job}/cancel", answer(client, "post", path).json()["job"])
+        job = answer(client, "post", "/v1/collections/{c}/remove").json()["job"]
+        until(lambda: answer(client, "get", "/v1/jobs/{job}", job).json()["state"] == "done")
+        answer(client, "get", "/v1/jobs/{job}/rejections", job)
+        answer(client, "get", "/v1/jobs")
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), [each for each in READS if each.values[0] == "get"])
 def test_head_returns_the_headers_of_get(
     client: httpx.Client, method: str, path: str, operation: dict[str, Any]
 ) -> None:
@@ -96,7 +138,8 @@ def test_every_required_parameter_has_an_example(method: str, path: str, operati
     assert all(parameter["schema"]["examples"] for parameter in required)
     assert path.count("{") == sum(parameter["in"] == "path" for parameter in required)
     if "requestBody" in operation:
-        schema = resolve(operation["requestBody"]["content"]["application/json"]["schema"])
+        (body,) = operation["requestBody"]["content"].values()
+        schema = resolve(body["schema"])
         assert all(schema["properties"][name]["examples"] for name in schema.get("required", ()))
 
 
@@ -109,8 +152,9 @@ def test_every_operation_documents_its_errors(method: str, path: str, operation:
     if path.startswith("/v1"):
         assert {"400", "406", "422", "500", "503"} <= set(errors)
     if "{c}" in path:
-        assert {"404", "410"} <= set(errors)
-    if method == "post":
+        assert "404" in errors
+        assert "410" in errors or "uploads" in operation["tags"], "generations may be deleted"
+    if "requestBody" in operation:
         assert {"413", "415"} <= set(errors)
 
 

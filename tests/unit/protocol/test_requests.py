@@ -58,6 +58,7 @@ from graphkin.protocol.requests import (
     StructureQuery,
     SubgraphQuery,
     Substructure,
+    ValuesBody,
 )
 
 ID = 2**31 - 1
@@ -97,6 +98,7 @@ LEAST: dict[type[BaseModel], dict[str, Any]] = {
     SimilarSource: {"smiles": "C", "min_similarity": 1.0},
     QueryBody: {},
     QueryFields: {},
+    ValuesBody: {"columns": ["logP"]},
     NeighborsSource: {"id": 0},
     PickBody: {"count": 1},
     PickFields: {},
