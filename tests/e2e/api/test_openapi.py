@@ -18,13 +18,16 @@ from tests.until import until, until_available
 Serve = Callable[..., AbstractContextManager[httpx.Client]]
 
 DOCUMENT: dict[str, Any] = create_app(Settings(store="unused")).openapi()
-OPERATIONS = [
-    pytest.param(method, path, operation, id=f"{method} {path}")
-    for path, methods in DOCUMENT["paths"].items()
-    for method, operation in methods.items()
+_OPERATIONS: list[tuple[str, str, dict[str, Any]]] = [
+    (method, path, operation) for path, methods in DOCUMENT["paths"].items() for method, operation in methods.items()
+]
+OPERATIONS = [pytest.param(*each, id=f"{each[0]} {each[1]}") for each in _OPERATIONS]
+READS = [
+    parameter
+    for parameter, (*_, operation) in zip(OPERATIONS, _OPERATIONS, strict=True)
+    if "uploads" not in operation["tags"]
 ]
 operations = pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
-READS = [each for each in OPERATIONS if "uploads" not in each.values[2]["tags"]]
 reads = pytest.mark.parametrize(("method", "path", "operation"), READS)
 
 
@@ -95,11 +98,11 @@ def test_example_is_answered_as_documented(
 
 def test_examples_of_uploads_are_answered_as_documented(serve: Serve, store_folder: Path, tmp_path: Path) -> None:
     """The removal rejects the names of the example, which are not in the collection."""
-    writes = {(method, path): operation for method, path, operation in (each.values for each in OPERATIONS)}
+    documented = {(method, path): operation for method, path, operation in _OPERATIONS}
     folder = shutil.copytree(store_folder, tmp_path / "store")
 
     def answer(client: httpx.Client, method: str, path: str, job: str = "") -> httpx.Response:
-        operation = writes[method, path]
+        operation = documented[method, path]
         request = example_request(method, path, operation)
         reply = send(client, {**request, "url": path.replace("{job}", job).replace("{c}", "nci")})
         assert_documented(reply, operation)

@@ -8,7 +8,7 @@ import httpx
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import FloatRect, Page, expect
+from playwright.sync_api import FloatRect, Page, Position, expect
 from scipy.spatial import KDTree
 
 from tests.until import until_available
@@ -42,7 +42,7 @@ def test_map_shows_all_items_and_selects_by_lasso(
     assert box is not None
     screen_positions = screen_positions_of(rows, box)
     alone = int(KDTree(screen_positions).query(screen_positions, k=2)[0][:, 1].argmax())
-    place = {"x": screen_positions[alone, 0], "y": screen_positions[alone, 1]}
+    place: Position = {"x": float(screen_positions[alone, 0]), "y": float(screen_positions[alone, 1])}
     smiles = api.get(f"{URL}/items/{alone}").json()["smiles"]
     sheet.hover(position=place)
     expect(page.get_by_role("tooltip")).to_contain_text(smiles)

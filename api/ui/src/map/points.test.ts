@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitWindow, idsInside, moveBy, nearestItem, pixelOf, type Points, pointsOf, positionOf, zoomAt } from "./points";
+import { fitWindow, idsInside, moveBy, nearestItem, pixelOf, type Points, pointsOf, placeOf, zoomAt } from "./points";
 
 const POINTS: Points = {
   x: Float32Array.of(0, 1, 0.5, 0.5),
@@ -40,9 +40,9 @@ test("idsInside returns the points inside a concave lasso", () => {
 
 test("zoomAt keeps the point under the pointer in place", () => {
   const pixel = { x: 50, y: 20 };
-  const position = positionOf(pixel, WINDOW);
+  const position = placeOf(pixel, WINDOW);
   const mapWindow = zoomAt(WINDOW, pixel, 4);
-  expect(positionOf(pixel, mapWindow)).toEqual({ x: expect.closeTo(position.x), y: expect.closeTo(position.y) });
+  expect(placeOf(pixel, mapWindow)).toEqual({ x: expect.closeTo(position.x), y: expect.closeTo(position.y) });
   expect([mapWindow.scaleX, mapWindow.scaleY]).toEqual([400, 200]);
 });
 

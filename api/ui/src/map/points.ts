@@ -57,7 +57,7 @@ export function pixelOf({ x, y }: Points, id: number, { left, top, scaleX, scale
 }
 
 /** Return the position on the map of a pixel. */
-export function positionOf(pixel: Point, { left, top, scaleX, scaleY }: MapWindow): Point {
+export function placeOf(pixel: Point, { left, top, scaleX, scaleY }: MapWindow): Point {
   return { x: left + pixel.x / scaleX, y: top + pixel.y / scaleY };
 }
 
@@ -77,7 +77,7 @@ export function nearestPoint({ x, y }: Pick<Points, "x" | "y">, point: Point, ma
 
 /** Return the id of the nearest item to a pixel; null if none is within `reach` pixels. */
 export function nearestItem(points: Points, pixel: Point, mapWindow: MapWindow, reach: number): number | null {
-  return nearestPoint(points, positionOf(pixel, mapWindow), reach / mapWindow.scaleX, mapWindow.scaleY / mapWindow.scaleX);
+  return nearestPoint(points, placeOf(pixel, mapWindow), reach / mapWindow.scaleX, mapWindow.scaleY / mapWindow.scaleX);
 }
 
 /** Return the ids inside a polygon on the map. The last point is joined to the first. */
@@ -107,7 +107,7 @@ export function fitWindow({ x, y }: Points, width: number, height: number, borde
 
 /** Zoom by a factor. The map position at a pixel stays there. */
 export function zoomAt(mapWindow: MapWindow, pixel: Point, factor: number): MapWindow {
-  const { x, y } = positionOf(pixel, mapWindow);
+  const { x, y } = placeOf(pixel, mapWindow);
   const [scaleX, scaleY] = [mapWindow.scaleX * factor, mapWindow.scaleY * factor];
   return { left: x - pixel.x / scaleX, top: y - pixel.y / scaleY, scaleX, scaleY };
 }

@@ -37,7 +37,7 @@ export function suggestedScale(values: Float64Array): ScaleType {
 export function axisOf(values: Float64Array, type: ScaleType): Axis | null {
   let [min, max] = [Infinity, -Infinity];
   for (const value of values) {
-    const position = positionOf(type, value);
+    const position = placeOf(type, value);
     if (position < min && position > -Infinity) min = position;
     if (position > max && position < Infinity) max = position;
   }
@@ -49,16 +49,16 @@ export function axisOf(values: Float64Array, type: ScaleType): Axis | null {
 
 /** Return the fraction of the axis at which each value lies; NaN for a value that the axis cannot show. */
 export function fractionsOf({ type, domain }: Axis, values: Float64Array): Float32Array {
-  const [start, end] = [positionOf(type, domain[0]), positionOf(type, domain[1])];
+  const [start, end] = [placeOf(type, domain[0]), placeOf(type, domain[1])];
   return Float32Array.from(values, (value) => {
-    const position = positionOf(type, value);
+    const position = placeOf(type, value);
     return Number.isFinite(position) ? (position - start) / (end - start) : NaN;
   });
 }
 
 /** Return the value at a fraction of the axis. */
 export function valueAt({ type, domain }: Axis, fraction: number): number {
-  const [start, end] = [positionOf(type, domain[0]), positionOf(type, domain[1])];
+  const [start, end] = [placeOf(type, domain[0]), placeOf(type, domain[1])];
   const position = start + (end - start) * fraction;
   return type === "log" ? 10 ** position : position;
 }
@@ -83,6 +83,6 @@ function logText(value: number): string {
   return isExtreme ? value.toExponential(0) : value.toLocaleString("en", { maximumSignificantDigits: 3 });
 }
 
-function positionOf(type: ScaleType, value: number): number {
+function placeOf(type: ScaleType, value: number): number {
   return type === "log" ? Math.log10(value) : value; // NaN or -Infinity unless the value is positive
 }

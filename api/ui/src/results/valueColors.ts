@@ -27,13 +27,13 @@ export async function loadRange(client: Client, request: ItemRequest, apiName: s
     pageOf({ ...withValue, sort: { by: apiName, descending: true } }),
     pageOf({ ...request, sort: null }),
   ]);
-  const [min, max] = [lowest, highest].map(({ items: [item] }) => item && numberIn({ ...item.properties, ...item.computed }));
+  const [min, max] = [lowest, highest].map(({ items: [item] }) => item && numberOf({ ...item.properties, ...item.computed }));
   if (min === undefined || max === undefined) return null;
   return { min, max, missingCount: all.total - lowest.total };
 }
 
 /** Return the number among the columns of an item, of which only one was requested. */
-function numberIn(columns: Record<string, unknown>): number | undefined {
+function numberOf(columns: Record<string, unknown>): number | undefined {
   return Object.values(columns).find((value) => typeof value === "number");
 }
 
