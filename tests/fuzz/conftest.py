@@ -49,7 +49,8 @@ def server(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
         "GRAPHKIN_CACHE_DIR": str(folder / "cache"),
         "GRAPHKIN_ALLOWED_HOSTS": "localhost,127.0.0.1",
     }
-    command: list[str | Path] = [COMMAND, "serve", "--store", store_folder, "--port", "0"]
+    # The requests do not change the store, which they all read.
+    command: list[str | Path] = [COMMAND, "serve", "--store", store_folder, "--port", "0", "--no-writes"]
     with Server(command, folder / "log", env=environment, cwd=folder) as server:
         yield server
 

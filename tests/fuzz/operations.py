@@ -11,8 +11,10 @@ from graphkin.api.app import create_app
 from graphkin.api.settings import Settings
 
 Texts = dict[str, str]
-Made = tuple[str, str, str, str | None]
-"""id, method, target, body"""
+Made = tuple[str, str, str, str | None, str]
+"""id, method, target, body and its media type"""
+
+_JSON_TYPE, _BOUNDARY = "application/json", "boundary"
 
 # As they stand in a target.
 _VALUES = (
@@ -79,6 +81,7 @@ class _Operation:
     places: Texts
     query: Texts
     fields: Texts
+    media_type: str
 
     @classmethod
     def of(cls, method: str, path: str, described: dict[str, Any]) -> "_Operation":
@@ -87,21 +90,35 @@ class _Operation:
             {each["name"]: str(each["schema"].get("examples", [""])[0]) for each in told if each["in"] == place}
             for place in ("path", "query")
         )
-        fields = {}
+        fields, media_type = {}, _JSON_TYPE
         if "requestBody" in described:
-            reference = described["requestBody"]["content"]["application/json"]["schema"]["$ref"]
-            schema = document()["components"]["schemas"][reference.rpartition("/")[2]]
+            ((media_type, content),) = described["requestBody"]["content"].items()
+            schema = document()["components"]["schemas"][content["schema"]["$ref"].rpartition("/")[2]]
             fields = {name: _example(field) for name, field in schema["properties"].items()}
-        return cls(method, path, places, query, fields)
+        return cls(method, path, places, query, fields, media_type)
 
     def request(self, id: str, given: Texts | None = None, field: Texts | None = None) -> Made:
         given = given or {}
         asked = {name: given.get(name, value) for name, value in self.query.items()}
         query = "&".join(f"{name}={value}" for name, value in asked.items() if value or name in given)
         target = f"{self.path.format(**{**self.places, **given})}?{query}"
-        told = {**self.fields, **(field or {})}
-        body = ",".join(f"{dumps(name)}:{value}" for name, value in told.items() if value)
-        return f"{self.method}{self.path}/{id}", self.method.upper(), target, f"{{{body}}}" if self.fields else None
+        told = {name: value for name, value in {**self.fields, **(field or {})}.items() if value}
+        body, media_type = (_json(told), _JSON_TYPE) if self.media_type == _JSON_TYPE else _form(told)
+        id = f"{self.method}{self.path}/{id}"
+        return id, self.method.upper(), target, body if self.fields else None, media_type
+
+
+def _json(fields: Texts) -> str:
+    return "{" + ",".join(f"{dumps(name)}:{value}" for name, value in fields.items()) + "}"
+
+
+def _form(fields: Texts) -> tuple[str, str]:
+    """Return a multipart form, in which the field `file` is a file, and its media type."""
+    parts = []
+    for name, value in fields.items():
+        file = '; filename="a.csv"' if name == "file" else ""
+        parts.append(f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"{file}\r\n\r\n{value}\r\n')
+    return f"{''.join(parts)}--{_BOUNDARY}--\r\n", f"multipart/form-data; boundary={_BOUNDARY}"
 
 
 def _example(field: dict[str, Any]) -> str:

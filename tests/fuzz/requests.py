@@ -94,8 +94,8 @@ def _molblocks() -> Iterator[Request]:
 
 
 def _operations() -> Iterator[Request]:
-    for id, method, target, body in (*operations.parameters(), *operations.fields()):
-        headers = () if body is None else (_JSON,)
+    for id, method, target, body, media_type in (*operations.parameters(), *operations.fields()):
+        headers = () if body is None else (f"Content-Type: {media_type}",)
         yield Request(id, method, target, headers, None if body is None else body.encode())
 
 
