@@ -347,7 +347,12 @@ def test_replies_equal_those_over_a_folder(client: httpx.Client, neo4j_client: h
 
 def test_every_operation_is_compared(client: httpx.Client) -> None:
     paths = client.get("/openapi.json").json()["paths"]
-    served = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    served = {
+        f"{method.upper()} {path}"
+        for path, methods in paths.items()
+        for method, operation in methods.items()
+        if "uploads" not in operation["tags"]  # They change a store, and test_uploads.py has them.
+    }
     assert served - set(OPERATIONS) == {"GET /livez", "GET /readyz", "GET /metrics"}
 
 

@@ -85,7 +85,7 @@ def test_graph_is_downloaded(page: Page, subgraph: dict[str, Any]) -> None:
     words = " ".join(text.text or "" for text in picture.iter(f"{SVG}text"))
     weights = [node["item"]["properties"]["molwt"] for node in subgraph["nodes"]]
     weight_range = f"{min(weights):.3f} to {max(weights):.3f}"
-    for told in (QUERY, "Similarity ≥ 0.40", "Colored by Molecular weight (g/mol)", weight_range):
+    for told in (QUERY, "similarity ≥ 0.40", "Colored by Molecular weight (g/mol)", weight_range):
         assert told in words
     pixels = np.asarray(Image.open(download_file(page, "Graph as PNG")).convert("L")).astype(int)
     assert (np.ptp(pixels[-130:-20], axis=1) > 100).mean() > 0.3  # The image has the same words.

@@ -169,9 +169,9 @@ def test_tree_starts_at_0_where_every_similarity_is_stored(page: Page, api: http
     clusters = page.get_by_role("region", name="Similarity tree").get_by_role("listitem")
     expect(clusters).to_have_count(reply["total"])
     clusters.first.get_by_role("link").click()
-    splits = page.get_by_role("region", name="How the cluster splits").get_by_role("listitem")
-    expect(splits.first).to_be_visible()
-    page.get_by_role("link", name="Graph around the central item").click()
+    leaves = page.get_by_role("region", name="Component").get_by_role("list", name="Leaves").get_by_role("listitem")
+    expect(leaves.first).to_be_visible()
+    page.get_by_role("link", name="Graph around the central").click()
     members = page.get_by_role("list", name="Items in the graph").get_by_role("listitem")
     expect(members.filter(has_text="1.000").first).to_contain_text(
         "identical features: Two different items with identical features."
