@@ -36,7 +36,7 @@ from typing import Any, BinaryIO
 from graphkin.api.settings import Settings
 from graphkin.protocol.errors import Conflict, Forbidden, NotFound, StoreBusy, StoreError
 from graphkin.protocol.replies import UploadLimits
-from graphkin.protocol.uploads import Job, JobError
+from graphkin.protocol.uploads import PUBLISH, Job, JobError
 from graphkin.protocol.values import JobCommand
 from graphkin.runtime.files import absolute_location
 from graphkin.runtime.folders import FILE_MODE, make_private_folder
@@ -52,6 +52,12 @@ _INTERRUPTED = JobError(
     given=None,
     expected=None,
     hint="start it again; if it happens again, the machine may lack memory",
+)
+_INTERRUPTED_PUBLISHING = JobError(
+    detail="the process of the job was killed while it published",
+    given=None,
+    expected=None,
+    hint="look at the latest generation of the collection; if it lacks the change, start the job again",
 )
 
 
@@ -201,6 +207,8 @@ class Jobs:
     def cancel(self, id: str) -> Job:
         """Stop a job, and return it. It runs until its process has ended, some seconds at most.
 
+        A job in the stage `publish` does not stop, and ends as `done`.
+
         Raises:
             NotFound: There is no such job.
             Conflict: The job has ended.
@@ -299,14 +307,21 @@ def _read_job(folder: Path) -> Job:
     except (OSError, ValueError):
         status = {"state": "running"}
     if status["state"] == "running" and not is_alive:
-        is_canceled = (folder / "canceled").exists()
-        ending = {"state": "canceled"} if is_canceled else {"state": "failed", "error": _INTERRUPTED}
-        status = {**status, **ending}
+        status |= _interruption(folder, status.get("stage"))
     start = {"stage": "start", "done": 0} | dict.fromkeys(
         ("of", "unit", "note", "items", "rejected", "generation", "error")
     )
     shown = {name: request[name] for name in ("command", "collection", "source", "started_at")}
     return Job(id=folder.name, **shown, **{**start, **status})
+
+
+def _interruption(folder: Path, stage: str | None) -> dict[str, Any]:
+    """Return the state, and the error, of a job whose process has ended without a result."""
+    if stage == PUBLISH:
+        return {"state": "failed", "error": _INTERRUPTED_PUBLISHING}
+    if (folder / "canceled").exists():
+        return {"state": "canceled"}
+    return {"state": "failed", "error": _INTERRUPTED}
 
 
 def _try_lock(path: Path) -> int | None:

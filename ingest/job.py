@@ -2,8 +2,8 @@
 
 `python -m graphkin.ingest.job FOLDER` runs it. The folder is that of a job (`graphkin.api.jobs`): request.json has the
 command and its arguments, and status.json gets the progress and the result. SIGTERM cancels the job. It also stops when
-its standard input ends, which happens when the server ends. Until the store publishes the new generation, a job that
-stops changes nothing.
+its standard input ends, which happens when the server ends. A job that stops changes nothing. While the store publishes
+the new generation, a job cannot be canceled, so that its status says whether the generation exists.
 """
 
 import json
@@ -24,6 +24,7 @@ from graphkin.ingest.progress import Progress
 from graphkin.protocol.errors import GraphkinError
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.parameters import name_fields
+from graphkin.protocol.uploads import PUBLISH
 from graphkin.runtime.files import atomic_path
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ _REPORT_PERIOD = 0.2  # seconds between two reports of the progress of a stage
 _PATIENCE = 5.0  # seconds in which a job that was told to stop may end by itself
 _NICENESS = 10  # requests to the server come first
 _MAX_GIVEN = 300  # characters of the offending value in an error
+
+_LAST_STAGE = "write"  # the stage after which a command publishes
 
 _RECIPE = ("fingerprint", "radius", "bits", "chirality", "candidates", "threshold", "top_k", "inchikey")
 
@@ -73,6 +76,9 @@ class Status(Progress):
 
         self.report(stage=name, done=0, of=total, unit=unit or None)
         yield advance
+        if name == _LAST_STAGE:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            self.report(stage=PUBLISH, done=0, of=None, unit=None)
 
     def note(self, text: str) -> None:
         self.report(note=text)
@@ -88,7 +94,6 @@ def main(folder: Path) -> None:
     fields: dict[str, Any] = {}
     try:
         fields = {"state": "done", **_COMMANDS[request["command"]](request, folder, status)}
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # The new generation has been published.
     except _Stopped:
         pass  # The server knows why it has stopped the job.
     except GraphkinError as error:

@@ -8,6 +8,9 @@ from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.requests import Body
 from graphkin.protocol.values import MAX_COLUMNS, MAX_REMOVED, Duplicates, JobCommand, JobState
 
+PUBLISH = "publish"
+"""Stage in which a job cannot be canceled, because the store publishes the new generation."""
+
 _MAX_TITLE = 1000  # characters of a column title
 
 Title = Annotated[str, Field(min_length=1, max_length=_MAX_TITLE)]
@@ -180,8 +183,9 @@ class JobError(Frozen):
 class Job(Frozen):
     """A job, which changes a collection.
 
-    `state` is `running`, `done`, `failed` or `canceled`. Only a job that is done has published something. `done` of
-    `of` `unit` of the stage are complete; `of` is null if the number is unknown.
+    `state` is `running`, `done`, `failed` or `canceled`. A job that is canceled has published nothing. So has one that
+    failed, unless its process was killed in the stage `publish`. `done` of `of` `unit` of the stage are complete; `of`
+    is null if the number is unknown.
     """
 
     id: str

@@ -19,6 +19,7 @@ const STAGES: Record<string, string> = {
   join: "Comparing the compounds",
   cap: "Keeping the most similar neighbors",
   write: "Saving and checking",
+  publish: "Publishing",
 };
 
 /** Return the label of a stage. A stage without a label is shown by its name. */
