@@ -46,7 +46,7 @@ MAX_KEPT = 50
 
 _PATIENCE = 10.0  # seconds in which a job that was told to stop may end
 _ID = re.compile("[0-9a-f]{16}")
-_MAX_NAME = 150  # characters of the name of an uploaded file
+_MAX_NAME = 150  # bytes of the name of an uploaded file
 _INTERRUPTED = JobError(
     detail="the job was interrupted, because the server stopped or the process was killed; nothing was published",
     given=None,
@@ -270,7 +270,8 @@ def safe_name(name: str) -> str:
     The name never begins with a dot or a dash, and never ends like a Python module.
     """
     bare = re.sub(r"[^\w.()+, -]", "_", name.replace("\\", "/").rpartition("/")[2]).lstrip(".-_ ").rstrip()
-    stem, dot, extension = bare[-_MAX_NAME:].lstrip(".-_ ").rpartition(".")
+    end = bare.encode()[-_MAX_NAME:].decode(errors="ignore")
+    stem, dot, extension = end.lstrip(".-_ ").rpartition(".")
     if extension.lower() in ("py", "pyc", "so"):
         extension = "txt"
     return f"{stem}{dot}{extension}" or "upload"

@@ -206,8 +206,12 @@ def _result(manifest: Manifest, items: int, rejected: int) -> dict[str, Any]:
 
 
 def _rejections_file(request: Mapping[str, Any]) -> Path:
-    """Return the file, in the folder of the upload, to which a run with too many rejections writes them."""
-    return Path(f"{request['collection']}.rejections.csv")
+    """Return the file, in the folder of the upload, to which a run with too many rejections writes them.
+
+    It is not the upload, which has the usual name if a user mends rejected records and sends them again.
+    """
+    name = f"{request['collection']}.rejections.csv"
+    return Path(f"new.{name}" if request["source"] == name else name)
 
 
 def _failed_rejections(request: Mapping[str, Any], folder: Path) -> dict[str, int]:

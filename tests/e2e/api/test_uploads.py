@@ -128,6 +128,11 @@ def test_job_that_fails_publishes_nothing_and_says_why(writer: httpx.Client) -> 
     assert "/cache" not in json.dumps(job)
     rejections = writer.get(f"/v1/jobs/{job['id']}/rejections").text
     assert [line.partition(",")[0] for line in rejections.splitlines()[1:]] == ["my file.csv"] * 2
+    job = wait(writer, upload(writer, text=text, file_name="bad.rejections.csv", name="bad"))
+    assert (job["state"], job["rejected"]) == ("failed", 2)
+    assert "bad.rejections.csv,3,C1CC," in writer.get(f"/v1/jobs/{job['id']}/rejections").text
+    job = wait(writer, upload(writer, text="a,b\n1,2\n", file_name="bad.rejections.csv", name="bad"))
+    assert (job["state"], job["rejected"]) == ("failed", None)
     job = wait(writer, upload(writer, text="a,b\n1,2\n", **{**FIELDS, "name": "bad"}))
     assert job["error"]["hint"] == "name the column with smiles_column="
     assert writer.get("/v1/collections/bad").status_code == 404
@@ -176,6 +181,7 @@ def test_killed_server_ends_its_jobs_and_the_next_one_says_so(serve: Serve, tmp_
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
         {"Origin": "http://localhost:1"},
+        {"Origin": "http://["},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
     ],
@@ -315,6 +321,7 @@ def test_preview_of_a_file_changes_nothing(client: httpx.Client) -> None:
         ("a\n\0b.smi", "a__b.smi"),
         ("mötley.csv", "mötley.csv"),
         ("x" * 300 + ".csv", "x" * 146 + ".csv"),
+        ("分" * 100 + ".csv", "分" * 48 + ".csv"),
         ("", "upload"),
     ],
 )
