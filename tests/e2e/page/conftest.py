@@ -23,6 +23,11 @@ from graphkin.store.base import Store
 from tests.karate import publish_karate
 from tests.until import until_available
 
+TIMEOUT = 20_000
+"""Milliseconds that a step or an expectation may take. Under load, the server computes some seconds."""
+
+expect.set_options(timeout=TIMEOUT)
+
 ROOT = Path(__file__).parents[3]
 AXE = ROOT / "api" / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 ARTEFACTS = Path(os.environ.get("GRAPHKIN_ARTEFACTS", ROOT / ".artifacts")) / "page"
@@ -158,7 +163,7 @@ def page(browser: Browser, api: httpx.Client) -> Iterator[Page]:
             console_messages.append(message.text)
 
     context = browser.new_context(base_url=str(api.base_url), viewport={"width": 1280, "height": 860})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(TIMEOUT)
     tab = context.new_page()
     tab.on("console", listen)
     tab.on("pageerror", lambda error: console_messages.append(str(error)))
@@ -200,7 +205,7 @@ def picture_svg() -> Callable[[Locator], str]:
     """Return `picture_svg(picture)`, which waits for a picture and returns its SVG."""
 
     def svg(picture: Locator) -> str:
-        expect(picture).to_have_attribute("aria-busy", "false", timeout=20_000)  # A comparison takes seconds.
+        expect(picture).to_have_attribute("aria-busy", "false")
         return unquote((picture.get_attribute("src") or "").partition(",")[2])
 
     return svg
