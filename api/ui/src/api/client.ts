@@ -173,6 +173,8 @@ const RGROUPS_MEDIA_TYPES = {
 };
 export type RgroupsFormat = keyof typeof RGROUPS_MEDIA_TYPES;
 
+const NDJSON = "application/x-ndjson";
+
 /** Client of one generation of one collection. A null generation means the current one. */
 export class Client {
   constructor(
@@ -243,22 +245,13 @@ export class Client {
     signal?: AbortSignal,
     minSimilarity: number | null = null,
   ): Promise<SearchRow[]> {
-    const { headers, ...options } = postOptions({ structures, limit: 1, min_similarity: minSimilarity }, signal);
-    const ndjsonOptions = { ...options, headers: { ...headers, Accept: "application/x-ndjson" } };
-    return request(this.url("/search/batch", {}), ndjsonOptions, async (response) => {
-      const lines = (await response.text()).trimEnd().split("\n");
-      return lines.map((line) => JSON.parse(line) as SearchRow);
-    });
+    return this.rows("/search/batch", { structures, limit: 1, min_similarity: minSimilarity }, signal);
   }
 
   /** Return the ids of all items that match a request. */
-  matchingIds(query: components["schemas"]["QueryFields"], signal?: AbortSignal): Promise<number[]> {
-    const { headers, ...options } = postOptions({ ...query, columns: [] }, signal);
-    const ndjsonOptions = { ...options, headers: { ...headers, Accept: "application/x-ndjson" } };
-    return request(this.url("/values", {}), ndjsonOptions, async (response) => {
-      const lines = (await response.text()).trimEnd();
-      return lines ? lines.split("\n").map((line) => (JSON.parse(line) as { id: number }).id) : [];
-    });
+  async matchingIds(query: components["schemas"]["QueryFields"], signal?: AbortSignal): Promise<number[]> {
+    const rows = await this.rows<{ id: number }>("/values", { ...query, columns: [] }, signal);
+    return rows.map(({ id }) => id);
   }
 
   /** Search the whole collection for items similar to a structure. */
@@ -325,8 +318,7 @@ export class Client {
 
   /** Return the coordinates of all items on the map, as JSON Lines. */
   map(parameters: Parameters, signal?: AbortSignal): Promise<string> {
-    const ndjsonOptions = { signal, headers: { Accept: "application/x-ndjson" } };
-    return request(this.url("/map", parameters), ndjsonOptions, (response) => response.text());
+    return request(this.url("/map", parameters), { signal, headers: { Accept: NDJSON } }, (response) => response.text());
   }
 
   /** Pick a diverse subset of the collection or of the items that match a request. */
@@ -428,6 +420,16 @@ export class Client {
     const { headers, ...options } = body === null ? { signal } : postOptions(body, signal);
     const arrowOptions = { ...options, headers: { ...headers, Accept: "application/vnd.apache.arrow.stream" } };
     return request(this.url(path, parameters), arrowOptions, (response) => response.arrayBuffer());
+  }
+
+  /** Return the rows of a reply in JSON Lines. */
+  private rows<Row>(path: string, body: unknown, signal?: AbortSignal): Promise<Row[]> {
+    const { headers, ...options } = postOptions(body, signal);
+    const rowsOptions = { ...options, headers: { ...headers, Accept: NDJSON } };
+    return request(this.url(path, {}), rowsOptions, async (response) => {
+      const lines = (await response.text()).split("\n").filter(Boolean);
+      return lines.map((line) => JSON.parse(line) as Row);
+    });
   }
 
   private get<Reply>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<Reply> {

@@ -7,7 +7,7 @@ import type { Interpretation } from "../find/interpretation";
 import { loadPages } from "../paging";
 import { encodeIds } from "../lists/idEncoding";
 import { columnsOf, propertiesOf } from "./columns";
-import { sourceFor, loadFirstPage, withFilters } from "./results";
+import { limitedTo, loadFirstPage, sourceFor, withFilters } from "./results";
 
 type Body = components["schemas"]["QueryBody"];
 
@@ -54,6 +54,12 @@ describe("results", () => {
 });
 
 describe("the request", () => {
+  it("of some items keeps those that it listed before", () => {
+    expect(limitedTo({ name: "asp" }, [3, 1])).toEqual({ name: "asp", ids: [3, 1] });
+    expect(limitedTo({ name: "asp", ids: [1, 2] }, [3, 1])).toEqual({ name: "asp", ids: [1] });
+    expect(limitedTo({ ids: [] }, [3, 1])).toEqual({ ids: [] });
+  });
+
   it("of a stored item selects its neighbors, or all items but itself", () => {
     expect(sourceFor(storedItem, false, 0.5)).toEqual({ neighbors_of: { id: 0, min_similarity: 0.5 } });
     expect(sourceFor(storedItem, true, null)).toEqual({ similar: { smiles: "item 0", min_similarity: null, itself: false } });

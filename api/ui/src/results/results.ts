@@ -75,6 +75,12 @@ export function filterRequest(address: FilterAddress, properties: ItemProperties
   return { filters: toFilters(address.filters, properties), name, substructure, scaffold, ids };
 }
 
+/** Return the request for those of some items that match a request. */
+export function limitedTo(request: ItemRequest, ids: number[]): ItemRequest {
+  const requestedIds = request.ids ? new Set(request.ids) : null;
+  return { ...request, ids: requestedIds === null ? ids : ids.filter((id) => requestedIds.has(id)) };
+}
+
 /** Add the filters and the order of the address to a source. Ids of the source take precedence. */
 export function withFilters(source: ItemRequest, address: Address, properties: ItemProperties, columns: Column[]): ItemRequest {
   return { ...filterRequest(address, properties), ...source, sort: sortOrder(columns, address.sort) };
