@@ -1,6 +1,6 @@
 import { flushSync } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ServerBusy, Failure, ServerUnreachable } from "./api/client";
+import { ServerBusy, Failure, ServerUnreachable } from "./api/request";
 import { AsyncValue } from "./asyncValue.svelte";
 
 /** Fake server whose requests stay open until a test resolves or rejects them. */

@@ -1,5 +1,5 @@
 import { untrack } from "svelte";
-import { type ServerBusy, Failure, ServerUnreachable } from "./api/client";
+import { type ServerBusy, Failure, ServerUnreachable } from "./api/request";
 import { retryWhileBusy } from "./busyRetry";
 
 type Load<Value> = (signal: AbortSignal) => Promise<Value>;

@@ -1,4 +1,4 @@
-import { ServerBusy, Failure } from "./api/client";
+import { ServerBusy, Failure } from "./api/request";
 
 const PATIENCE = 120; // seconds without progress until it gives up
 const MAX_WAIT = 30; // seconds between two tries, however long the server asks to wait

@@ -1,4 +1,4 @@
-import { fetchJson, postOptions, request } from "./client";
+import { fetchJson, postOptions, request } from "./request";
 import type { Job, JobReference, Preview } from "./replies";
 
 /** Name and value of a field of a form. */

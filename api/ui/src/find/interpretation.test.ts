@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Client, Failure } from "../api/client";
+import type { Client } from "../api/client";
+import { Failure } from "../api/request";
 import type { Item } from "../api/replies";
 import { shortenRdkitError, addressTextOf, interpret } from "./interpretation";
 

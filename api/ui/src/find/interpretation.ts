@@ -1,4 +1,5 @@
-import { type Client, Failure, type Alignment, type Size } from "../api/client";
+import type { Client, Alignment, Size } from "../api/client";
+import { Failure } from "../api/request";
 import type { Item, Kind } from "../api/replies";
 import { description } from "../results/item";
 

@@ -1,5 +1,6 @@
 import type { Address, Method } from "../address";
-import { type Client, Failure } from "../api/client";
+import type { Client } from "../api/client";
+import { Failure } from "../api/request";
 import type { Kind } from "../api/replies";
 import { clusterNoun, titleInSentence } from "../clusters/clusterings";
 import { decodeIds } from "../lists/idEncoding";

@@ -1,6 +1,7 @@
 import type { Component } from "svelte";
 import type { Part } from "../address";
-import { type Client, Failure } from "../api/client";
+import type { Client } from "../api/client";
+import { Failure } from "../api/request";
 import type { CollectionDetail, Damage } from "../api/replies";
 
 /** What a part of the page is given. */
