@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Axis, axisOf, fractionsOf, suggestedScale, ticksOf, valueAt } from "./axis";
+import { type Axis, axisOf, fractionsOf, roundEnds, suggestedScale, ticksOf, valueAt } from "./axis";
 
 const LOG: Axis = { type: "log", domain: [1, 10_000] };
 
@@ -31,4 +31,11 @@ test("ticksOf labels round values in the visible part", () => {
   expect(labels({ type: "linear", domain: [0, 100] }, [0.2, 0.3])).toEqual(["20", "22", "24", "26", "28", "30"]);
   expect(labels(LOG, [0, 1])).toEqual(["1", "10", "100", "1,000", "10,000"]);
   expect(ticksOf(LOG, [0, 1], 400, 100).find(({ text }) => text === "100")!.position).toBeCloseTo(200);
+});
+
+test("roundEnds keeps as many digits as tell the ends of a range apart", () => {
+  expect(roundEnds([123.456, 789.123])).toEqual([123.5, 789.1]);
+  expect(roundEnds([300.01234, 300.04321])).toEqual([300.012, 300.043]);
+  expect(roundEnds([0.00123456, 987654])).toEqual([0.001235, 987700]);
+  expect(roundEnds([0.3, 0.3])).toEqual([0.3, 0.3]);
 });

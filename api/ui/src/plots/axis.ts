@@ -8,7 +8,7 @@ export interface Axis {
   domain: [number, number];
 }
 
-/** The visible part of an axis, as fractions of its length. */
+/** The ends of a part of an axis: fractions of its length, or values. */
 export type Range = [number, number];
 
 /** A tick: its position from the start of the axis in pixels, and its text, which is empty for a minor tick. */
@@ -19,6 +19,9 @@ export interface Tick {
 
 const PADDING = 0.03; // share of an axis that is empty at each end
 const MIN_LOG_RATIO = 1000; // ratio of the largest to the smallest value that suggests a logarithmic scale
+
+const MIN_DIGITS = 4; // digits of a rounded end of a range
+const MAX_DIGITS = 15; // the digits that a floating-point number holds
 
 /**
  * Return the scale that suits some values: logarithmic if all are positive and they span three orders of magnitude, as
@@ -75,6 +78,13 @@ export function ticksOf(axis: Axis, [first, last]: Range, length: number, spacin
   const scale = scaleLinear().domain(domain).range([0, length]);
   const format = scale.tickFormat(count);
   return scale.ticks(count).map((value) => ({ position: scale(value), text: format(value) }));
+}
+
+/** Round both ends of a range of values: to four digits, or to more if the range is small compared with its values. */
+export function roundEnds([min, max]: Range): Range {
+  const ratio = Math.max(Math.abs(min), Math.abs(max)) / (max - min);
+  const digits = Math.min(Math.max(MIN_DIGITS, Math.ceil(Math.log10(ratio)) + 2), MAX_DIGITS);
+  return [Number(min.toPrecision(digits)), Number(max.toPrecision(digits))];
 }
 
 /** Write a number as briefly as its size allows. */
