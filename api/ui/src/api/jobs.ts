@@ -1,5 +1,5 @@
-import { fetchJson, postOptions, request } from "./request";
 import type { Job, JobReference, Preview } from "./replies";
+import { Failure, fetchJson, postOptions, request, ServerUnreachable } from "./request";
 
 /** Name and value of a field of a form. */
 export type Field = [name: string, value: string];
@@ -13,6 +13,20 @@ function formOptions(file: File, fields: Field[], signal: AbortSignal): RequestI
 }
 
 /**
+ * Send a request that starts a job.
+ *
+ * @throws Failure instead of ServerUnreachable, which would be repeated: the job may have started although no reply arrived.
+ */
+async function startJob(path: string, options: RequestInit): Promise<JobReference> {
+  try {
+    return await fetchJson(path, options);
+  } catch (error) {
+    if (!(error instanceof ServerUnreachable)) throw error;
+    throw new Failure(error.status, error.title, "The connection to the server ended before its reply arrived.", "Check whether the collection has changed before you try again.");
+  }
+}
+
+/**
  * Read the first records of a file: its format, its columns and their types.
  *
  * @param isPartial Whether the file is the beginning of a longer one.
@@ -23,12 +37,12 @@ export function previewFile({ file, isPartial }: { file: File; isPartial: boolea
 
 /** Upload a file, and start a job that makes a new collection of it, or adds it to the collection `target`. */
 export function startUpload(target: string | null, file: File, fields: Field[], signal: AbortSignal): Promise<JobReference> {
-  return fetchJson(target === null ? "/v1/collections" : collectionUrl(target, "append"), formOptions(file, fields, signal));
+  return startJob(target === null ? "/v1/collections" : collectionUrl(target, "append"), formOptions(file, fields, signal));
 }
 
 /** Start a job that removes the items with these names or SMILES from a collection. */
 export function startRemoval(collection: string, body: { names: string[] } | { smiles: string[] }, signal: AbortSignal): Promise<JobReference> {
-  return fetchJson(collectionUrl(collection, "remove"), postOptions(body, signal));
+  return startJob(collectionUrl(collection, "remove"), postOptions(body, signal));
 }
 
 /** Return the state of a job. */
