@@ -183,9 +183,9 @@ class JobError(Frozen):
 class Job(Frozen):
     """A job, which changes a collection.
 
-    `state` is `running`, `done`, `failed` or `canceled`. A job that is canceled has published nothing. So has one that
-    failed, unless its process was killed in the stage `publish`. `done` of `of` `unit` of the stage are complete; `of`
-    is null if the number is unknown.
+    `state` is `running`, `done`, `failed` or `canceled`. A canceled job has published nothing. A failed job has
+    published nothing either, unless its process was killed in the stage `publish`. `done` of `of` `unit` of the stage
+    are complete; `of` is null if the number is unknown.
     """
 
     id: str

@@ -2512,8 +2512,9 @@ export interface components {
          * Job
          * @description A job, which changes a collection.
          *
-         *     `state` is `running`, `done`, `failed` or `canceled`. Only a job that is done has published something. `done` of
-         *     `of` `unit` of the stage are complete; `of` is null if the number is unknown.
+         *     `state` is `running`, `done`, `failed` or `canceled`. A canceled job has published nothing. A failed job has
+         *     published nothing either, unless its process was killed in the stage `publish`. `done` of `of` `unit` of the stage
+         *     are complete; `of` is null if the number is unknown.
          */
         Job: {
             /**
