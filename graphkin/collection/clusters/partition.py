@@ -24,8 +24,8 @@ class Ranges(NamedTuple):
     mean: Float64
     values: Int64
 
-    def of(self, clusters: Int64) -> "Ranges":
-        """Return the values in some of the clusters, by their positions."""
+    def take(self, clusters: Int64) -> "Ranges":
+        """Return the ranges of some clusters, which are named by their positions."""
         return Ranges(self.min[clusters], self.max[clusters], self.mean[clusters], self.values[clusters])
 
 

@@ -79,7 +79,7 @@ def rank_clusters(
         number = ranges.mean if by == "mean" else sd
     order = np.lexsort((-matches, -number if descending else number))  # NaN is the last number
     order = order[matches[order] >= min_size]
-    own = None if ranges is None else ranges.of(order)
+    own = None if ranges is None else ranges.take(order)
     return RankedClusters(clustering, order.astype(np.int32), matches[order], own, None if sd is None else sd[order])
 
 

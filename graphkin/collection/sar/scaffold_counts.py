@@ -103,7 +103,7 @@ def count_scaffolds(
     ranges = branch_ranges = None
     if values is not None:
         own = _ranges(label, values[ids], len(tree.parent))
-        ranges, branch_ranges = (each.of(order) for each in (own, _merge(tree.parent, depth, own)))
+        ranges, branch_ranges = (each.take(order) for each in (own, _merge(tree.parent, depth, own)))
     return ScaffoldCounts(
         tree,
         series=len(ids),
