@@ -5,6 +5,7 @@ The server runs this program for a client that is about to upload a file. FIELDS
 """
 
 import json
+import os
 import re
 import sys
 import time
@@ -28,6 +29,8 @@ from graphkin.protocol.descriptors import Activity, ActivityName
 from graphkin.protocol.errors import GraphkinError, InvalidInput
 from graphkin.protocol.parameters import name_fields
 from graphkin.protocol.uploads import Preview, PreviewColumn, PreviewRow
+from graphkin.protocol.values import PREVIEW_MEMORY
+from graphkin.runtime.workers.worker import limit_memory
 from graphkin.similarity.describer import Rejected, failure_reason
 from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.similarity.molecules.kind import MoleculeKind
@@ -63,7 +66,7 @@ def preview(path: str, fields: Mapping[str, Any]) -> Preview:
 
     Args:
         path: Path of the file.
-        fields: Fields of `PreviewForm`. What they do not decide is found in the file.
+        fields: Fields of `PreviewForm` that are set. The file decides the others.
 
     Raises:
         InvalidInput: The file cannot be read.
@@ -290,8 +293,11 @@ def main(path: str, fields: str) -> None:
     except GraphkinError as error:
         context = {name: getattr(error, name) for name in ("detail", "given", "expected", "hint")}
         print(json.dumps({"kind": type(error).__name__, **context}, default=str))
+    except MemoryError:
+        os.abort()  # as libraries do, which do not raise an error
 
 
 if __name__ == "__main__":
     name_fields()
+    limit_memory(PREVIEW_MEMORY)
     main(*sys.argv[1:])

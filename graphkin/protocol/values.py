@@ -120,10 +120,13 @@ MAX_ANCHORS = 65_536
 """Maximum number of anchors of one request for positives."""
 
 MAX_EXPORTED = 10_000
-"""Maximum number of ids that a request lists, for an export or as the source of a query."""
+"""Maximum number of ids that a request lists, for an export or as a condition of a query."""
 
 MAX_REMOVED = 100_000
 """Maximum number of names or SMILES of one removal by a server."""
+
+PREVIEW_MEMORY = 1024 * 2**20
+"""Maximum memory of a process that previews an uploaded file, in bytes."""
 
 MAX_COLUMNS = 1000
 """Maximum number of columns that a request for items or an export selects."""

@@ -33,15 +33,15 @@ def run_worker(
     os.setsid()  # so that ctrl-C in a terminal reaches the server alone
     os.nice(niceness)
     if memory:
-        _limit_memory(memory)
+        limit_memory(memory)
     with connection, connection.makefile("rb") as requests:
         send_frame(connection, RESULT, b"null")
         for line in requests:
             _respond(connection, tasks, pack_error, *json.loads(line))
 
 
-def _limit_memory(extra: int) -> None:
-    """Limit the memory of this process to what it has and `extra` bytes. Does nothing except on Linux."""
+def limit_memory(extra: int) -> None:
+    """Limit the memory of this process to the memory that it has and `extra` bytes. Does nothing except on Linux."""
     import resource
 
     with suppress(OSError):

@@ -1,5 +1,6 @@
 """Uploads create and change collections, in jobs that every server of the store sees and that end with their server."""
 
+import io
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import httpx
 import psutil
@@ -306,6 +308,31 @@ def test_preview_of_a_file_changes_nothing(client: httpx.Client) -> None:
     refused = client.post("/v1/previews", files={"file": ("t.xlsx", TABLE)})
     assert (refused.status_code, refused.json()["detail"]) == (422, "t.xlsx is not an Excel workbook")
     assert client.get("/v1/collections").json() == before
+
+
+def test_preview_of_a_huge_empty_sheet_is_refused(client: httpx.Client) -> None:
+    """A workbook of some kilobytes whose last cell is far away stands for billions of empty cells."""
+    names = "http://schemas.openxmlformats.org"
+    relation = f"{names}/officeDocument/2006/relationships"
+    corners = (("A", 1), ("XFD", 9999))
+    cells = "".join(f"<row r='{row}'><c r='{column}{row}'><v>1</v></c></row>" for column, row in corners)
+    head = f"<Relationships xmlns='{names}/package/2006/relationships'><Relationship Id='r' Type='{relation}"
+    parts = {
+        "[Content_Types].xml": f"<Types xmlns='{names}/package/2006/content-types'/>",
+        "_rels/.rels": f"{head}/officeDocument' Target='xl/workbook.xml'/></Relationships>",
+        "xl/_rels/workbook.xml.rels": f"{head}/worksheet' Target='worksheets/sheet1.xml'/></Relationships>",
+        "xl/workbook.xml": f"<workbook xmlns='{names}/spreadsheetml/2006/main' xmlns:r='{relation}'>"
+        "<sheets><sheet name='a' sheetId='1' r:id='r'/></sheets></workbook>",
+        "xl/worksheets/sheet1.xml": f"<worksheet xmlns='{names}/spreadsheetml/2006/main'>"
+        f"<sheetData>{cells}</sheetData></worksheet>",
+    }
+    file = io.BytesIO()
+    with ZipFile(file, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    reply = client.post("/v1/previews", files={"file": ("sparse.xlsx", file.getvalue())})
+    assert reply.status_code == 422
+    assert reply.json()["detail"] == "the beginning of the file takes too much memory to read"
 
 
 @pytest.mark.parametrize(
