@@ -261,9 +261,10 @@ def test_limits_of_uploads(store_folder: Path, serve: Serve) -> None:
     limits = {"upload_bytes": 2000, "upload_seconds": 0.5, "body_seconds": 3600}
     with serve(store_folder, **limits) as client:
         assert upload(client, "/v1/previews", text="C" * 2000).status_code == 413
-        chunked = client.post(
-            "/v1/previews", content=iter([b"x" * 1500] * 2), headers={"Content-Type": "multipart/form-data; boundary=b"}
-        )
+        part = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.smi"\r\n\r\n'
+        chunks = iter([part, b"x" * 1500, b"x" * 1500])
+        headers = {"Content-Type": "multipart/form-data; boundary=b"}
+        chunked = client.post("/v1/previews", content=chunks, headers=headers)
         assert chunked.status_code == 413
         address = (client.base_url.host, client.base_url.port or 80)
         head = "POST /v1/previews HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
