@@ -1,5 +1,5 @@
-import type { Address, Method } from "../address";
-import type { RankedCluster } from "../api/replies";
+import { type Address, type Method, METHODS } from "../address";
+import type { Kind, RankedCluster } from "../api/replies";
 import { formatterOf, similarityText } from "../results/columns";
 
 /** Name of the clusters of each method. Clusters of single linkage are connected parts of the similarity graph. */
@@ -8,6 +8,11 @@ export const METHOD_NAMES: Record<Method, string> = {
   scaffold: "Bemis-Murcko scaffolds",
   single: "Components",
 };
+
+/** Return the methods that cluster items of a kind. */
+export function methodsOf(kind: Kind): Method[] {
+  return METHODS.filter((method) => method !== "scaffold" || kind === "molecule");
+}
 
 /** Return the title of all clusters of a method, with the threshold unless it is not known yet. */
 export function clusteringTitle(method: Method, threshold: number | null): string {
@@ -24,6 +29,12 @@ export function titleInSentence(method: Method, threshold: number | null): strin
 /** Return the noun for one cluster of a method. */
 export function clusterNoun(method: Method): string {
   return method === "single" ? "component" : "cluster";
+}
+
+/** Return that noun with a capital. */
+export function clusterHeading(method: Method): string {
+  const noun = clusterNoun(method);
+  return noun.charAt(0).toUpperCase() + noun.slice(1);
 }
 
 /** Format a threshold with two decimals. One between two hundredths has three. */
