@@ -37,14 +37,23 @@ export function colorByComponent({ component, sizes }: Pick<Cut, "component" | "
   };
 }
 
-/** Color items by a number. Values of other types and NaN count as missing. */
-export function colorByNumber(values: ArrayLike<unknown>, colorScheme: ColorScheme): Coloring {
+/** Return the ends of the numbers among some values, and how many values are none. Without numbers, `min` exceeds `max`. */
+export function rangeOf(values: ArrayLike<unknown>): { min: number; max: number; missingCount: number } {
   let [min, max, missingCount] = [Infinity, -Infinity, 0];
   for (let index = 0; index < values.length; index++) {
     const value = values[index];
     if (typeof value !== "number" || Number.isNaN(value)) missingCount++;
-    else [min, max] = [Math.min(min, value), Math.max(max, value)];
+    else {
+      if (value < min) min = value;
+      if (value > max) max = value;
+    }
   }
+  return { min, max, missingCount };
+}
+
+/** Color items by a number. Values of other types and NaN count as missing. */
+export function colorByNumber(values: ArrayLike<unknown>, colorScheme: ColorScheme): Coloring {
+  const { min, max, missingCount } = rangeOf(values);
   const span = max - min || 1;
   return {
     nodes: Array.from(values, (value) =>
