@@ -69,11 +69,16 @@ def _prepend(message: Message, receive: Receive) -> Receive:
 
 
 def json_body(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the description of a JSON body, for `openapi_extra=` of a route.
+    """Return the description of a JSON body, as `described_body` does."""
+    return described_body(model, JSON)
+
+
+def described_body(model: type[BaseModel], media_type: str) -> dict[str, Any]:
+    """Return the description of a body, for `openapi_extra=` of a route.
 
     The description refers to the schema of `model`, which `api.http.openapi` adds to the document.
     """
-    content = {JSON: {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
+    content = {media_type: {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
     return {"requestBody": {"required": True, "content": content}}
 
 
@@ -104,7 +109,7 @@ async def receive_body(request: Request) -> bytes:
         UnsupportedMediaType: The Content-Type is not JSON, or the body is compressed.
     """
     content_type = request.headers.get("content-type", "")
-    if _media_type(content_type) != JSON:
+    if media_type_of(content_type) != JSON:
         raise UnsupportedMediaType(
             "the body must be JSON",
             given=content_type,
@@ -123,7 +128,7 @@ async def receive_body(request: Request) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _media_type(content_type: str) -> str:
+def media_type_of(content_type: str) -> str:
     """Return the media type of a Content-Type header, without its parameters."""
     message = email.message.Message()
     message["Content-Type"] = content_type

@@ -10,6 +10,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
+from graphkin.api.http.body import described_body, media_type_of
 from graphkin.api.http.connection import REFUSAL
 from graphkin.api.http.route import Route
 from graphkin.api.http.upload_paths import is_upload
@@ -93,12 +94,8 @@ def require_upload_size(size: int, limit: int) -> None:
 
 
 def form_body(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the description of a multipart form, for `openapi_extra=` of a route.
-
-    The description refers to the schema of `model`, which `api.http.openapi` adds to the document.
-    """
-    content = {MULTIPART: {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
-    return {"requestBody": {"required": True, "content": content}}
+    """Return the description of a multipart form, as `described_body` does."""
+    return described_body(model, MULTIPART)
 
 
 @asynccontextmanager
@@ -129,7 +126,7 @@ async def read_form(request: Request, model: type[Model]) -> AsyncIterator[Model
 
 async def _parse_form(request: Request) -> FormData:
     content_type = request.headers.get("content-type", "")
-    if content_type.partition(";")[0].strip().lower() != MULTIPART:
+    if media_type_of(content_type) != MULTIPART:
         raise UnsupportedMediaType(
             "the body must be a multipart form",
             given=content_type,
