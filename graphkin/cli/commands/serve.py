@@ -83,7 +83,9 @@ def serve(store_location: str, host: str, port: int, workers: int, **server_opti
 
 
 def _note_missing_store(location: str, accepts_writes: bool) -> None:
-    """Say where collections come from if the folder of the store is new or empty."""
+    """Say where collections come from if the folder of the store is new or empty. Only a folder can be served so."""
+    if "://" in location:
+        return
     from graphkin.protocol.errors import NotFound
     from graphkin.store import open_store
 
