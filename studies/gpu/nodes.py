@@ -119,8 +119,8 @@ def prepare(setting: Setting, name: str) -> None:
 
 
 def measure(setting: Setting, piece: Piece) -> Parts:
-    (run, *_) = [*(run for run in runs(setting) if run.name == piece.unit), None]
-    (unit, *_) = [*(unit for unit in units(setting) if unit.name == piece.unit), None]
+    run = next((each for each in runs(setting) if each.name == piece.unit), None)
+    unit = next((each for each in units(setting) if each.name == piece.unit), None)
     if run is not None:
         config = _config(setting, run)
         cell = train(setting, "nodes", run.name, config, open_source(setting, _COLLECTION, config.draws))
