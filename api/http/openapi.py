@@ -10,11 +10,13 @@ from pydantic.json_schema import models_json_schema
 
 from graphkin.api.http.reference import DESCRIPTIONS, EXAMPLES, SUMMARIES
 from graphkin.api.http.route import Route
+from graphkin.protocol.matched_pairs import MatchedPairsBody
 from graphkin.protocol.problems import MEDIA_TYPE
 from graphkin.protocol.ranked_clusters import RankedClustersBody
 from graphkin.protocol.replies import Hit, Problem
 from graphkin.protocol.requests import (
     BatchBody,
+    CliffsBody,
     ExportBody,
     PickBody,
     QueryBody,
@@ -32,8 +34,10 @@ _REFERENCED_MODELS = (
     Hit,
     AppendForm,
     BatchBody,
+    CliffsBody,
     CollectionForm,
     ExportBody,
+    MatchedPairsBody,
     PickBody,
     PreviewForm,
     QueryBody,

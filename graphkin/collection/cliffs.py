@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from graphkin.collection.properties import numeric_property
+from graphkin.collection.properties import numeric_property, values_among
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.requests import CliffRanking
@@ -86,11 +86,7 @@ def rank_cliffs(
         require_stored_threshold(generation, ranking.min_similarity)
         pairs = generation.edges
     smallest, largest = _bounds(generation.manifest.threshold, ranking)
-    values = numeric_property(generation, ranking.property)
-    if among is not None:
-        selection = np.full(len(values), np.nan)
-        selection[among] = values[among]
-        values = selection
+    values = values_among(numeric_property(generation, ranking.property), among)
     best = Cliffs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0), 0, 0)
     for edges in pairs(smallest):
         difference = np.abs(values[edges.source] - values[edges.target])

@@ -97,7 +97,7 @@ class OpenCollection(StructureActivity):
             complete: Whether all pairs are compared again, so that pairs beyond the top-k limit are included.
         """
         ranking = request.model_dump_json(include=set(CliffRanking.model_fields))
-        key = (ranking, limit, among and among.model_dump_json(), complete)
+        key = (ranking, limit, among and among.query_text(), complete)
 
         def rank() -> Cliffs:
             ids = None if among is None else self.query(among).ids

@@ -7,7 +7,7 @@ from graphkin.protocol.errors import InvalidInput, suggest
 from graphkin.store.base import Generation
 from graphkin.store.columns import column_titles, find_column
 from graphkin.store.computed import read_columns
-from graphkin.store.records import Float64
+from graphkin.store.records import Float64, Int32
 
 
 def numeric_property(generation: Generation, property: str) -> Float64:
@@ -35,6 +35,15 @@ def numeric_property(generation: Generation, property: str) -> Float64:
     batches = read_columns(generation, [], [column], descriptor_values(generation))
     parts = [column.values(stored).to_numpy(zero_copy_only=False) for _, (stored,) in batches]
     return np.concatenate([np.empty(0), *parts])
+
+
+def values_among(values: Float64, ids: Int32 | None) -> Float64:
+    """Return the values of some items, NaN for all others, (N,). None keeps all values."""
+    if ids is None:
+        return values
+    selection = np.full(len(values), np.nan)
+    selection[ids] = values[ids]
+    return selection
 
 
 def _is_number(generation: Generation, title: str) -> bool:

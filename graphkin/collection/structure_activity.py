@@ -7,6 +7,7 @@ from cachetools import LRUCache
 
 from graphkin.collection.item_queries import ItemQueries
 from graphkin.collection.ports import Ports, local_ports
+from graphkin.collection.properties import values_among
 from graphkin.collection.sar.matched_pairs.applying import Applicable, applicable
 from graphkin.collection.sar.matched_pairs.ranking import Summary, Transformations
 from graphkin.collection.sar.rgroups import RGroups, require_series
@@ -16,7 +17,7 @@ from graphkin.collection.structures import require_molecules
 from graphkin.protocol.descriptors import DESCRIPTORS
 from graphkin.protocol.errors import InvalidInput, NotFound
 from graphkin.protocol.matched_pairs import AppliedFields, MatchedPairsFields
-from graphkin.protocol.requests import StructureFields
+from graphkin.protocol.requests import QueryFields, StructureFields
 from graphkin.protocol.rgroups import RGroupsBody
 from graphkin.protocol.scaffold_tree import ScaffoldTreeFields
 from graphkin.similarity.kind import Query
@@ -73,12 +74,17 @@ class StructureActivity(ItemQueries):
         ids = self.query(request).ids
         return count_scaffolds(tree, ids, values, parent, request.levels, request.min_count)
 
-    def matched_pairs(self, request: MatchedPairsFields) -> Summary:
-        """Return transformations between matched pairs, with the change of a property. The pairs are cached on disk."""
-        summary = self._summary(request.property, request.min_count)
+    def matched_pairs(self, request: MatchedPairsFields, among: QueryFields | None = None) -> Summary:
+        """Return transformations between matched pairs, with the change of a property. The pairs are cached on disk.
+
+        Args:
+            request: The property and the transformations to list.
+            among: A query that both items of a pair must match. By default all pairs count.
+        """
+        summary = self._summary(request.property, request.min_count, among)
         if request.source is not None and request.target is not None:
             return summary.between(request.source, request.target)
-        key = (request.property, request.min_count, request.by)
+        key = (request.property, request.min_count, among and among.query_text(), request.by)
         return self._cached(self._summaries, key, lambda: summary.ordered(request.by))
 
     def matched_pairs_of(self, id: int, request: AppliedFields) -> Applicable:
@@ -99,13 +105,12 @@ class StructureActivity(ItemQueries):
         hits = {smiles: self.generation.find("smiles", smiles, limit=1) for each in products for smiles in each}
         return [[(smiles, hits[smiles][0] if hits[smiles] else None) for smiles in each] for each in products]
 
-    def _summary(self, property: str, min_count: int) -> Summary:
+    def _summary(self, property: str, min_count: int, among: QueryFields | None = None) -> Summary:
         require_molecules(self.generation.manifest, "matched pairs")
-        values = self.property_values(property)
+        values = values_among(self.property_values(property), None if among is None else self.query(among).ids)
         transformations = self._singleton("pairs", lambda: Transformations(self._ports.builder.matched_pairs()))
-        return self._cached(
-            self._summaries, (property, min_count), lambda: transformations.summarize(values, min_count)
-        )
+        key = (property, min_count, among and among.query_text())
+        return self._cached(self._summaries, key, lambda: transformations.summarize(values, min_count))
 
     def structure_descriptors(self, request: StructureFields) -> tuple[Query, int | None, dict[str, float | None]]:
         """Return a standardized structure, the id of the item with this structure or None, and its descriptors."""

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.replies import FromGeneration, NextCursor
-from graphkin.protocol.requests import Digits, PageQuery
+from graphkin.protocol.requests import Digits, NextPage, PageQuery, QueryFields
 from graphkin.protocol.values import MAX_ID, MAX_LISTED, MAX_PAGE, Change, TransformationOrder
 
 Property = Annotated[str, Field(description="Numeric property, by its column name in exports.", examples=["molwt"])]
@@ -68,6 +68,17 @@ class MatchedPairsQuery(MatchedPairsFields, PageQuery):
 
     pairs: Pairs = 10
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Transformations per page."), Digits] = 100
+
+
+class MatchedPairsBody(MatchedPairsFields, QueryFields):
+    """The transformations to list, and a query that both items of a pair must match.
+
+    The source of the query is at most one of similar, neighbors_of and cluster. The default is all items.
+    """
+
+    pairs: Pairs = 10
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Transformations per page.")] = 100
+    cursor: NextPage = None
 
 
 class AppliedFields(Frozen):

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from graphkin.protocol.manifest import Histogram
 from graphkin.protocol.replies import Cluster, FromClustering, Item, NextCursor
-from graphkin.protocol.requests import ClusteredFields, QueryFields
+from graphkin.protocol.requests import ClusteredFields, NextPage, QueryFields
 from graphkin.protocol.values import MAX_ID, MAX_PAGE, ClusterOrder
 
 
@@ -30,10 +30,7 @@ class RankedClustersBody(ClusteredFields, QueryFields):
     ] = 1
 
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Clusters per page.")] = 100
-    cursor: Annotated[
-        str | None,
-        Field(description="`next_cursor` of the previous page. The default is the first page.", examples=[None]),
-    ] = None
+    cursor: NextPage = None
 
     @model_validator(mode="after")
     def _order_has_property(self) -> Self:

@@ -142,6 +142,13 @@ SubstructureInQuery = Annotated[
 ]
 
 
+NextPage = Annotated[
+    str | None,
+    Field(description="`next_cursor` of the previous page. The default is the first page.", examples=[None]),
+]
+"""The cursor in a body."""
+
+
 class NoQuery(Frozen):
     """A query without parameters."""
 
@@ -846,6 +853,10 @@ class QueryFields(Body):
             raise ValueError(f"at most one of {', '.join(self.sources)}")
         return self
 
+    def query_text(self) -> str:
+        """Return the query as JSON, without the fields that a subclass adds, as a key of a cache."""
+        return self.model_dump_json(include=set(QueryFields.model_fields))
+
 
 class QueryBody(QueryFields):
     """A query for a page of items: a source, conditions that items must all meet, and an order.
@@ -864,10 +875,17 @@ class QueryBody(QueryFields):
         ),
     ] = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Items per page.")] = 100
-    cursor: Annotated[
-        str | None,
-        Field(description="`next_cursor` of the previous page. The default is the first page.", examples=[None]),
-    ] = None
+    cursor: NextPage = None
+
+
+class CliffsBody(CliffRanking, QueryFields):
+    """The order of activity cliffs, and a query that both items of a pair must match.
+
+    The source of the query is at most one of similar, neighbors_of and cluster. The default is all items.
+    """
+
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Pairs per page.")] = 100
+    cursor: NextPage = None
 
 
 class ValuesBody(QueryFields):

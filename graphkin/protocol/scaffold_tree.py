@@ -6,7 +6,7 @@ from pydantic import Field
 
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.replies import FromGeneration, NextCursor, Range
-from graphkin.protocol.requests import QueryFields
+from graphkin.protocol.requests import NextPage, QueryFields
 from graphkin.protocol.values import MAX_ID, MAX_PAGE, MAX_PATTERN
 
 
@@ -46,10 +46,7 @@ class ScaffoldTreeBody(ScaffoldTreeFields):
     __doc__ = ScaffoldTreeFields.__doc__  # Classes do not inherit docstrings, and the OpenAPI document shows this one.
 
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Scaffolds per page.")] = 100
-    cursor: Annotated[
-        str | None,
-        Field(description="`next_cursor` of the previous page. The default is the first page.", examples=[None]),
-    ] = None
+    cursor: NextPage = None
 
 
 class Scaffold(Frozen):

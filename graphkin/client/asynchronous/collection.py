@@ -560,7 +560,14 @@ class AsyncCollection:
         min_difference: float = 0.0,
         exclude_identical: bool = True,
         filters: Sequence[Mapping[str, Any]] | None = None,
+        name: str | None = None,
         substructure: str | Mapping[str, str] | None = None,
+        similar: Mapping[str, Any] | None = None,
+        neighbors_of: Mapping[str, Any] | None = None,
+        cluster: Mapping[str, Any] | None = None,
+        scaffold: str | None = None,
+        ids: Sequence[int] | None = None,
+        sort: Mapping[str, Any] | None = None,
         limit: int | None = None,
     ) -> CliffsPage:
         """Return activity cliffs as one page: pairs of stored neighbors that differ in a numeric property.
@@ -577,8 +584,15 @@ class AsyncCollection:
             max_similarity: Highest similarity.
             min_difference: Lowest difference.
             exclude_identical: Exclude pairs with identical fingerprints.
-            filters: Both items must pass these filters; see `query`.
-            substructure: Both items must have this substructure; see `query`.
+            filters: Conditions of both items of a pair, as in `query`, like all arguments up to `ids`.
+            name: Prefix of a name.
+            substructure: A SMARTS or a molecule that the items contain.
+            similar: A structure whose hits count.
+            neighbors_of: An item whose neighbors count.
+            cluster: A cluster whose members count.
+            scaffold: A scaffold as SMILES. The molecules with exactly this scaffold count.
+            ids: The ids of the items that count.
+            sort: Order of the items, which does not matter here.
             limit: Maximum number of pairs; default: all, up to 100,000.
 
         Returns:
@@ -596,10 +610,11 @@ class AsyncCollection:
             "min_difference": min_difference,
             "exclude_identical": exclude_identical,
         }
-        filters_json = None if filters is None else json.dumps([*filters])
-        pattern = json.dumps(dict(substructure)) if isinstance(substructure, Mapping) else substructure
-        fields, pages = {**query, "filters": filters_json, "substructure": pattern}, list[CliffsPage]()
-        async for page in self._reader.pages(CliffsPage, "cliffs", fields, limit):
+        conditions = {"filters": filters, "name": name, "substructure": substructure, "scaffold": scaffold}
+        sources = {"similar": similar, "neighbors_of": neighbors_of, "cluster": cluster, "sort": sort}
+        body = {**query, **conditions, **sources, "ids": None if ids is None else [*ids]}
+        pages = list[CliffsPage]()
+        async for page in self._reader.pages(CliffsPage, "cliffs", body, limit, use_post=True):
             pages.append(page)
         pairs = [pair for page in pages for pair in page.pairs][:limit]
         items = {item.id: item for page in pages for item in page.items}
@@ -997,6 +1012,15 @@ class AsyncCollection:
         source: str | None = None,
         target: str | None = None,
         pairs: int = 10,
+        filters: Sequence[Mapping[str, Any]] | None = None,
+        name: str | None = None,
+        substructure: str | Mapping[str, str] | None = None,
+        similar: Mapping[str, Any] | None = None,
+        neighbors_of: Mapping[str, Any] | None = None,
+        cluster: Mapping[str, Any] | None = None,
+        scaffold: str | None = None,
+        ids: Sequence[int] | None = None,
+        sort: Mapping[str, Any] | None = None,
         limit: int | None = None,
     ) -> MatchedPairsPage:
         """Return transformations between matched molecular pairs as one page, with the change of a numeric property.
@@ -1010,6 +1034,15 @@ class AsyncCollection:
             source: Part of the only transformation to return, such as `[*:1][H]`, together with `target`.
             target: Part that replaces `source`.
             pairs: Maximum number of pairs to list for each transformation, up to 1,000.
+            filters: Conditions of both items of a pair, as in `query`, like all arguments up to `ids`.
+            name: Prefix of a name.
+            substructure: A SMARTS or a molecule that the items contain.
+            similar: A structure whose hits count.
+            neighbors_of: An item whose neighbors count.
+            cluster: A cluster whose members count.
+            scaffold: A scaffold as SMILES. The molecules with exactly this scaffold count.
+            ids: The ids of the items that count.
+            sort: Order of the items, which does not matter here.
             limit: Maximum number of transformations; default: all.
 
         Returns:
@@ -1020,8 +1053,11 @@ class AsyncCollection:
             Conflict: The items are not molecules.
         """
         query = {"property": property, "min_count": min_count, "by": by, "from": source, "to": target, "pairs": pairs}
+        conditions = {"filters": filters, "name": name, "substructure": substructure, "scaffold": scaffold}
+        sources = {"similar": similar, "neighbors_of": neighbors_of, "cluster": cluster, "sort": sort}
+        body = {**query, **conditions, **sources, "ids": None if ids is None else [*ids]}
         pages = list[MatchedPairsPage]()
-        async for page in self._reader.pages(MatchedPairsPage, "matched-pairs", query, limit):
+        async for page in self._reader.pages(MatchedPairsPage, "matched-pairs", body, limit, use_post=True):
             pages.append(page)
         transformations = [each for page in pages for each in page.transformations][:limit]
         return pages[-1].model_copy(update={"transformations": transformations})

@@ -1,7 +1,8 @@
-"""GET cliffs equals a computation with pandas over exported tables."""
+"""GET and POST cliffs equal a computation with pandas over exported tables."""
 
 import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rdkit import Chem
+from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
 from tests.until import until_available
 
@@ -130,6 +132,84 @@ def test_both_items_have_the_substructure(client: httpx.Client, items: pd.DataFr
         cliffs = fetch_cliffs(client, "molwt", substructure=pattern, **query)
         assert [(pair["a"], pair["b"]) for pair in cliffs["pairs"]] == [*zip(expected["a"], expected["b"], strict=True)]
     assert cliffs["total"] == len(expected) > 3
+
+
+def post_cliffs(client: httpx.Client, property: str, **body: Any) -> dict[str, Any]:
+    reply = until_available(lambda: client.post(f"{URL}/cliffs", json={"property": property, **body}))
+    assert reply.status_code == 200, reply.text
+    page: dict[str, Any] = reply.json()
+    return page
+
+
+CONDITIONS: dict[str, tuple[dict[str, Any], Callable[[pd.DataFrame], "pd.Series[bool]"]]] = {
+    "range": (
+        {"filters": [{"property": "molwt", "min": 100, "max": 220}]},
+        lambda items: items["molwt"].between(100, 220),
+    ),
+    "name": ({"name": "1"}, lambda items: items["names"].map(lambda names: any(n.startswith("1") for n in names))),
+    "substructure": (
+        {"substructure": "c1ccccc1"},
+        lambda items: items["smiles"].map(lambda each: has_substructure(each, "c1ccccc1")),
+    ),
+    "scaffold": (
+        {"scaffold": "c1ccccc1"},
+        lambda items: items["smiles"].map(lambda each: MurckoScaffoldSmiles(each) == "c1ccccc1"),
+    ),
+    "list": ({"ids": [*range(0, 400, 2)]}, lambda items: pd.Series(items.index.isin(range(0, 400, 2)), items.index)),
+    "all of them": (
+        {"ids": [*range(400)], "name": "1", "filters": [{"property": "molwt", "max": 250}]},
+        lambda items: (
+            items["names"].map(lambda names: any(n.startswith("1") for n in names))
+            & (items.index < 400)
+            & (items["molwt"] <= 250)
+        ),
+    ),
+}
+
+
+def has_substructure(smiles: str, smarts: str) -> bool:
+    return Chem.MolFromSmiles(smiles).HasSubstructMatch(Chem.MolFromSmarts(smarts))
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_both_items_match_the_query_of_a_body(
+    client: httpx.Client, items: pd.DataFrame, edges: pd.DataFrame, condition: str
+) -> None:
+    query, matches = CONDITIONS[condition]
+    selection = items.index[matches(items)]
+    chosen = edges[edges["a"].isin(selection) & edges["b"].isin(selection)]
+    expected = rank_pairs(chosen, items["molwt"], "difference")
+    body = {"min_similarity": 0.4, "exclude_identical": False, **query}
+    page = post_cliffs(client, "molwt", limit=5, **body)
+    pairs = page["pairs"]
+    while page["next_cursor"]:
+        page = post_cliffs(client, "molwt", limit=1000, cursor=page["next_cursor"], **body)
+        pairs += page["pairs"]
+    assert [(pair["a"], pair["b"]) for pair in pairs] == [*zip(expected["a"], expected["b"], strict=True)]
+    assert page["total"] == len(expected) > 5
+    assert page["identical"] == (expected["similarity"] == 1).sum()
+
+
+def test_body_without_conditions_ranks_all_pairs(client: httpx.Client) -> None:
+    assert post_cliffs(client, "molwt", limit=50) == fetch_cliffs(client, "molwt", limit=50) | {
+        "next_cursor": post_cliffs(client, "molwt", limit=50)["next_cursor"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "expected_text"),
+    [
+        ({}, "property"),
+        ({"property": "weight"}, "molwt"),
+        ({"property": "molwt", "ids": "1"}, "ids"),
+        ({"property": "molwt", "min_similarity": "0.5"}, "min_similarity"),
+        ({"property": "molwt", "cluster": {"id": 1}, "neighbors_of": {"id": 1}}, "at most one of"),
+    ],
+)
+def test_error_names_the_invalid_field(client: httpx.Client, body: dict[str, Any], expected_text: str) -> None:
+    reply = client.post(f"{URL}/cliffs", json=body)
+    assert reply.status_code == 422, reply.text
+    assert expected_text in reply.text
 
 
 def test_cursor_of_another_query_is_refused(client: httpx.Client) -> None:

@@ -40,6 +40,8 @@ REQUIRED_ACCESS: dict[str, Access] = {
     f"GET {C}/components/{{id}}": "read",
     f"GET {C}/export": "export",
     f"POST {C}/clusters": "read",
+    f"POST {C}/cliffs": "read",
+    f"POST {C}/matched-pairs": "read",
     f"POST {C}/export": "export",
     f"GET {C}/hops": "read",
     f"GET {C}/items": "read",

@@ -1,5 +1,7 @@
-"""GET matched-pairs and items/{id}/matched-pairs equal the pairs of the library, and their own pages."""
+"""GET and POST matched-pairs, and GET items/{id}/matched-pairs equal the pairs of the library, and their own pages."""
 
+import json
+from functools import partial
 from typing import Any
 
 import httpx
@@ -58,6 +60,40 @@ def test_pairs_are_limited_and_counted(client: httpx.Client, transformations: li
 def test_order_by_mean_lists_the_largest_change_first(client: httpx.Client) -> None:
     means = [each["mean"] for each in fetch(client, "matched-pairs", by="mean", limit=1000)["transformations"]]
     assert means == sorted(means, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"name": "1"},
+        {"substructure": "c1ccccc1"},
+        {"scaffold": "c1ccccc1"},
+        {"ids": [*range(0, 400, 3)]},
+        {"filters": [{"property": "molwt", "max": 160}], "name": "2"},
+    ],
+)
+def test_both_items_match_the_query_of_a_body(
+    client: httpx.Client, transformations: list[dict[str, Any]], query: dict[str, Any]
+) -> None:
+    """Pairs of a query are the pairs of all items whose two items the same query of items returns."""
+    reply = until_available(lambda: client.post(f"{URL}/values", json={"columns": [], **query}))
+    selection = {json.loads(line)["id"] for line in reply.text.splitlines()}
+    expected = {}
+    for each in transformations:
+        pairs = sorted(pair for pair in each["pairs"] if selection.issuperset(pair))
+        if pairs:
+            expected[frozenset((each["from"], each["to"]))] = sorted(map(sorted, pairs))
+    body = {"property": PROPERTY, "min_count": 1, "pairs": 1000, "limit": 1000, **query}
+    rows, page = list[dict[str, Any]](), {"next_cursor": None}
+    while not rows or page["next_cursor"]:
+        request = {**body, "cursor": page["next_cursor"]}
+        reply = until_available(partial(client.post, f"{URL}/matched-pairs", json=request))
+        assert reply.status_code == 200, reply.text
+        page = reply.json()
+        rows += page["transformations"]
+    assert page["total"] == len(rows) == len(expected) > 3
+    assert {frozenset((each["from"], each["to"])): sorted(map(sorted, each["pairs"])) for each in rows} == expected
+    assert all(each["count"] == len(each["pairs"]) for each in rows)
 
 
 def test_uncut_molecules_are_counted_by_reason(client: httpx.Client) -> None:

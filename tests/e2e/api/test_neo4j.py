@@ -119,6 +119,13 @@ OPERATIONS: dict[str, list[Request]] = {
             {"method": "single", "filters": [{"property": "molwt", "max": 200}], "descending": False},
         )
     ],
+    "POST /v1/collections/{c}/cliffs": [
+        Request(f"{NCI}/cliffs", body={"property": "molwt", "name": "1"}),
+        Request(f"{NCI}/cliffs", body={"property": "rings", "by": "sali", "ids": [*range(60)], "min_similarity": 0.4}),
+    ],
+    "POST /v1/collections/{c}/matched-pairs": [
+        Request(f"{NCI}/matched-pairs", body={"property": "molwt", "min_count": 1, "substructure": "c1ccccc1"}),
+    ],
     "POST /v1/collections/{c}/values": [
         Request(f"{NCI}/values", body=body)
         for body in (

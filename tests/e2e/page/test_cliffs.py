@@ -58,6 +58,35 @@ def test_maximum_similarity_is_part_of_the_url(page: Page, api: httpx.Client) ->
     assert _names(page.get_by_role("region", name="Activity cliffs")) == _expected(reply)
 
 
+def test_cliffs_obey_all_filters(page: Page, api: httpx.Client, look: Look) -> None:
+    reply = _fetch(api, limit=1000)
+    assert reply["next_cursor"] is None
+    names = {item["id"]: item["names"] for item in reply["items"]}
+
+    def expected(limit: int, prefix: str) -> list[str]:
+        """Return the names of the pairs of items below an id that have a name with a prefix."""
+        matches = {id for id in names if id < limit and any(name.startswith(prefix) for name in names[id])}
+        pairs = [(pair["a"], pair["b"]) for pair in reply["pairs"] if {pair["a"], pair["b"]} <= matches]
+        return [names[id][0] for pair in pairs for id in pair]
+
+    ids = "A" * 534  # the ids 0 to 399, as the page writes them
+    page.goto(f"/?collection=nci&part=cliffs&property=molwt#basket={ids}")
+    cliffs = page.get_by_role("region", name="Activity cliffs")
+    count = len(expected(400, "")) // 2
+    assert 5 < count < reply["total"]
+    page.get_by_text(f"{count} pairs of neighbors that both match the filters differ in Molecular weight").wait_for()
+    assert _names(cliffs) == expected(400, "")[:40]
+    page.get_by_label("Name begins with").fill("1")
+    page.get_by_label("Name begins with").press("Enter")
+    named = expected(400, "1")
+    assert 0 < len(named) < 2 * count
+    page.get_by_text(f"{len(named) // 2} pairs of neighbors that both match the filters").wait_for()
+    assert _names(cliffs) == named[:40]
+    look(page, "cliffs among the items of a list with a name")
+    page.get_by_role("button", name="Remove the filter by a list").click()
+    page.get_by_text(f"{len(expected(10**9, '1')) // 2} pairs of neighbors that both match the filters").wait_for()
+
+
 def test_column_with_censored_values_is_numeric(page: Page, look: Look) -> None:
     page.goto("/?collection=potency&part=cliffs&property=activity&min_similarity=0.4")
     first = page.get_by_role("region", name="Activity cliffs").locator("ul li").first

@@ -1,5 +1,6 @@
 """Matched pairs: from a transformation to its pairs, and from a compound to what is known to improve it."""
 
+import base64
 import re
 import statistics
 from collections.abc import Callable
@@ -53,6 +54,34 @@ def _expect_transformations(page: Page, reply: dict[str, Any]) -> None:
 
 def _number(text: str) -> float:
     return float(text.replace(MINUS, "-"))
+
+
+def test_matched_pairs_obey_filters(page: Page, api: httpx.Client, look: Look) -> None:
+    """A list of every other compound leaves the pairs of which both compounds are in it."""
+    every = _fetch(api, min_count=1, pairs=1000, limit=1000)
+    size = api.get("/v1/collections/series").json()["manifest"]["counts"]["kept"]
+    ids = set(range(size // 2))
+    counts = [sum(ids.issuperset(pair) for pair in each["pairs"]) for each in every["transformations"]]
+    expected = sorted((count for count in counts if count >= 2), reverse=True)
+    assert 1 < len(expected) < every["total"]
+    page.goto(f"/?collection=series&part=pairs&property=pKi&min_count=2#basket={_first_ids(len(ids))}")
+    page.get_by_text(f"{len(expected)} transformations between compounds that match the filters").wait_for()
+    bar = page.get_by_role("region", name="Filters")
+    expect(bar.get_by_role("listitem")).to_contain_text([f"Items of a link ({len(ids)})"])
+    region = page.get_by_role("region", name="Transformations")
+    assert [int(count.split()[0]) for _, _, count, _ in _rows(region)] == expected[:50]
+    look(page, "transformations between the items of a list")
+    region.get_by_role("link", name=re.compile("pair")).first.click()
+    page.get_by_text(f"{expected[0]} pairs, the largest change first.").wait_for()
+    bar.get_by_role("button", name="Remove the filter: Items of a link").click()
+    page.get_by_text(re.compile(r"^\d+ pairs, the largest change first")).filter(
+        has_not_text=f"{expected[0]} pairs"
+    ).wait_for()
+
+
+def _first_ids(count: int) -> str:
+    """Return the first ids as the page writes them: a zero byte for each."""
+    return base64.urlsafe_b64encode(bytes(count)).decode().rstrip("=")
 
 
 def test_transformation_leads_to_its_pairs_and_to_a_better_compound(page: Page, api: httpx.Client, look: Look) -> None:

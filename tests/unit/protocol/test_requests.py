@@ -10,6 +10,7 @@ from graphkin.protocol.policy import Policy
 from graphkin.protocol.requests import (
     BatchBody,
     CliffRanking,
+    CliffsBody,
     CliffsQuery,
     ClusteredFields,
     ClusteringFields,
@@ -104,6 +105,7 @@ LEAST: dict[type[BaseModel], dict[str, Any]] = {
     PickFields: {},
     CliffRanking: {"property": "logP"},
     CliffsQuery: {"property": "logP"},
+    CliffsBody: {"property": "logP"},
     ClusteredFields: {},
     ClusteringFields: {},
     ClusterSource: {"id": 1},

@@ -78,6 +78,12 @@ export type ExportRequest = components["schemas"]["ExportBody"];
 /** A clustering, the items of it that count, and the order of the clusters. */
 export type ClustersRequest = components["schemas"]["RankedClustersBody"];
 
+/** The order of activity cliffs, and the items that count. */
+export type CliffsRequest = components["schemas"]["CliffsBody"];
+
+/** The transformations of matched pairs to list, and the items that count. */
+export type MatchedPairsRequest = components["schemas"]["MatchedPairsBody"];
+
 /** Series whose R groups are requested, and the core. */
 export type RgroupsRequest = components["schemas"]["RGroupsBody"];
 
@@ -178,8 +184,8 @@ export class Client {
   }
 
   /** Return pairs of neighbors with a large difference in a property, and their items. */
-  cliffs(parameters: Parameters, signal?: AbortSignal): Promise<CliffsPage> {
-    return this.get("/cliffs", parameters, signal);
+  cliffs(body: CliffsRequest, signal?: AbortSignal): Promise<CliffsPage> {
+    return fetchJson(this.url("/cliffs", {}), postOptions(body, signal));
   }
 
   /** Return one page of the clusters that contain items of a query, in an order. */
@@ -220,8 +226,8 @@ export class Client {
   }
 
   /** Return one page of transformations between matched molecular pairs. */
-  matchedPairs(parameters: Parameters, signal?: AbortSignal): Promise<MatchedPairsPage> {
-    return this.get("/matched-pairs", parameters, signal);
+  matchedPairs(body: MatchedPairsRequest, signal?: AbortSignal): Promise<MatchedPairsPage> {
+    return fetchJson(this.url("/matched-pairs", {}), postOptions(body, signal));
   }
 
   /** Return one page of transformations that can be applied to an item. */

@@ -562,7 +562,14 @@ export interface paths {
          */
         get: operations["matched_pairs"];
         put?: never;
-        post?: never;
+        /**
+         * Filter transformations of matched pairs
+         * @description Transformations between matched molecular pairs among the items of a query.
+         *
+         *     Both molecules of a pair match the query, and only such pairs count. The order and the reply are those of
+         *     `GET matched-pairs`.
+         */
+        post: operations["matched_pairs_among"];
         delete?: never;
         options?: never;
         head?: never;
@@ -608,7 +615,13 @@ export interface paths {
          */
         get: operations["cliffs"];
         put?: never;
-        post?: never;
+        /**
+         * Filter activity cliffs
+         * @description Activity cliffs among the items of a query. Both items of a pair match the query.
+         *
+         *     The order, the bounds and the reply are those of `GET cliffs`.
+         */
+        post: operations["cliffs_among"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4837,6 +4850,128 @@ export interface components {
             epoch?: number;
         };
         /**
+         * CliffsBody
+         * @description The order of activity cliffs, and a query that both items of a pair must match.
+         *
+         *     The source of the query is at most one of similar, neighbors_of and cluster. The default is all items.
+         */
+        CliffsBody: {
+            /**
+             * Filters
+             * @description Up to 100 filters. An item must pass all of them.
+             * @default null
+             */
+            filters?: components["schemas"]["Filter"][] | null;
+            /**
+             * Name
+             * @description Prefix of one of the item's names, without regard to case.
+             * @default null
+             * @example 1
+             */
+            name?: string | null;
+            /**
+             * Substructure
+             * @description Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.
+             * @default null
+             * @example c1ccncc1
+             */
+            substructure?: string | components["schemas"]["Substructure"] | null;
+            /**
+             * @description Source: the items that are similar to a structure.
+             * @default null
+             */
+            similar?: components["schemas"]["SimilarSource"] | null;
+            /**
+             * @description Source: the stored neighbors of an item.
+             * @default null
+             */
+            neighbors_of?: components["schemas"]["NeighborsSource"] | null;
+            /**
+             * @description Source: the members of a cluster.
+             * @default null
+             */
+            cluster?: components["schemas"]["ClusterSource"] | null;
+            /**
+             * Scaffold
+             * @description Bemis-Murcko scaffold that the molecules have, exactly this one, as SMILES. Empty: the molecules without rings.
+             * @default null
+             * @example c1ccccc1
+             */
+            scaffold?: string | null;
+            /**
+             * Ids
+             * @description Up to 10,000 item ids. Other items do not match.
+             * @default null
+             * @example [
+             *       0,
+             *       1,
+             *       2
+             *     ]
+             */
+            ids?: number[] | null;
+            /**
+             * @description Order of the items. The default is the order of the source.
+             * @default null
+             */
+            sort?: components["schemas"]["Sort"] | null;
+            /**
+             * Property
+             * @description Numeric property, by its column name in exports.
+             * @example molwt
+             */
+            property: string;
+            /**
+             * By
+             * @description Rank pairs by their difference, or by SALI, the difference divided by (1 - similarity). Ties are ordered by descending difference, then by ids.
+             * @default difference
+             * @example sali
+             * @enum {string}
+             */
+            by?: "sali" | "difference";
+            /**
+             * Min Similarity
+             * @description Smallest similarity of a pair. The default is 0.7, or the stored threshold if that is larger.
+             * @default null
+             * @example 0.6
+             */
+            min_similarity?: number | null;
+            /**
+             * Max Similarity
+             * @description Largest similarity of a pair.
+             * @default 1
+             * @example 0.99
+             */
+            max_similarity?: number;
+            /**
+             * Min Difference
+             * @description Smallest difference of a pair, in units of the property.
+             * @default 0
+             * @example 1
+             */
+            min_difference?: number;
+            /**
+             * Exclude Identical
+             * @description Leave out pairs with identical fingerprints (similarity 1), whose SALI is infinite. `min_similarity=1` with `exclude_identical=false` lists only these pairs.
+             * @default true
+             * @example true
+             */
+            exclude_identical?: boolean;
+            /**
+             * Limit
+             * @description Pairs per page.
+             * @default 100
+             * @example 20
+             */
+            limit?: number;
+            /**
+             * Cursor
+             * @description `next_cursor` of the previous page. The default is the first page.
+             * @default null
+             * @example eyJvZmZzZXQiOjUwfQ
+             */
+            cursor?: string | null;
+        };
+        /**
          * ClusterSource
          * @description The members of one cluster, its center first.
          */
@@ -5215,6 +5350,128 @@ export interface components {
              * @example 0.72
              */
             similarity: number;
+        };
+        /**
+         * MatchedPairsBody
+         * @description The transformations to list, and a query that both items of a pair must match.
+         *
+         *     The source of the query is at most one of similar, neighbors_of and cluster. The default is all items.
+         */
+        MatchedPairsBody: {
+            /**
+             * Filters
+             * @description Up to 100 filters. An item must pass all of them.
+             * @default null
+             */
+            filters?: components["schemas"]["Filter"][] | null;
+            /**
+             * Name
+             * @description Prefix of one of the item's names, without regard to case.
+             * @default null
+             * @example 1
+             */
+            name?: string | null;
+            /**
+             * Substructure
+             * @description Substructure that items must contain. A string is a SMARTS pattern. An object names the notation.
+             * @default null
+             * @example c1ccncc1
+             */
+            substructure?: string | components["schemas"]["Substructure"] | null;
+            /**
+             * @description Source: the items that are similar to a structure.
+             * @default null
+             */
+            similar?: components["schemas"]["SimilarSource"] | null;
+            /**
+             * @description Source: the stored neighbors of an item.
+             * @default null
+             */
+            neighbors_of?: components["schemas"]["NeighborsSource"] | null;
+            /**
+             * @description Source: the members of a cluster.
+             * @default null
+             */
+            cluster?: components["schemas"]["ClusterSource"] | null;
+            /**
+             * Scaffold
+             * @description Bemis-Murcko scaffold that the molecules have, exactly this one, as SMILES. Empty: the molecules without rings.
+             * @default null
+             * @example c1ccccc1
+             */
+            scaffold?: string | null;
+            /**
+             * Ids
+             * @description Up to 10,000 item ids. Other items do not match.
+             * @default null
+             * @example [
+             *       0,
+             *       1,
+             *       2
+             *     ]
+             */
+            ids?: number[] | null;
+            /**
+             * @description Order of the items. The default is the order of the source.
+             * @default null
+             */
+            sort?: components["schemas"]["Sort"] | null;
+            /**
+             * Property
+             * @description Numeric property, by its column name in exports.
+             * @example molwt
+             */
+            property: string;
+            /**
+             * Min Count
+             * @description Smallest number of pairs with a value of the property.
+             * @default 3
+             * @example 3
+             */
+            min_count?: number;
+            /**
+             * By
+             * @description Order: `count` lists the most pairs first, `mean` the largest mean difference.
+             * @default count
+             * @example count
+             * @enum {string}
+             */
+            by?: "count" | "mean";
+            /**
+             * From
+             * @description List only the transformation of this part, as a reply writes it. It requires `to`.
+             * @default null
+             * @example [*:1][H]
+             */
+            from?: string | null;
+            /**
+             * To
+             * @description List only the transformation into this part. It requires `from`.
+             * @default null
+             * @example [*:1]F
+             */
+            to?: string | null;
+            /**
+             * Pairs
+             * @description Largest number of pairs to list for each transformation. `count` counts all of them.
+             * @default 10
+             * @example 10
+             */
+            pairs?: number;
+            /**
+             * Limit
+             * @description Transformations per page.
+             * @default 100
+             * @example 20
+             */
+            limit?: number;
+            /**
+             * Cursor
+             * @description `next_cursor` of the previous page. The default is the first page.
+             * @default null
+             * @example eyJvZmZzZXQiOjUwfQ
+             */
+            cursor?: string | null;
         };
         /**
          * Measure
@@ -10334,6 +10591,185 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON, or an upload is not a multipart form. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    matched_pairs_among: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "1",
+                 *       "property": "molwt",
+                 *       "min_count": 3,
+                 *       "by": "count",
+                 *       "from": "[*:1][H]",
+                 *       "to": "[*:1]F",
+                 *       "pairs": 10
+                 *     }
+                 */
+                "application/json": components["schemas"]["MatchedPairsBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MatchedPairsPage"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON, or an upload is not a multipart form. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description A value is invalid or over its limit. */
             422: {
                 headers: {
@@ -10475,6 +10911,24 @@ export interface operations {
             };
             /** @description The generation was deleted. */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON, or an upload is not a multipart form. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10650,6 +11104,180 @@ export interface operations {
             };
             /** @description The generation was deleted. */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON, or an upload is not a multipart form. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cliffs_among: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "1",
+                 *       "property": "molwt"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CliffsBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CliffsPage"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON, or an upload is not a multipart form. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

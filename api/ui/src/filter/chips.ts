@@ -7,8 +7,6 @@ import type { Condition } from "./conditions";
 /** A filter of the address in words. */
 export interface Chip {
   label: string;
-  /** Whether it is a condition on a property. */
-  isCondition: boolean;
   /** Change of the address that removes the filter. */
   removal: Partial<Address>;
 }
@@ -17,16 +15,15 @@ export interface Chip {
 export function chipsOf({ filters, name, substructure, scaffold, onlyIds, listName }: FilterAddress, properties: ItemProperties): Chip[] {
   const conditions = filters.map((condition, position) => ({
     label: describe(condition, properties[condition.property]?.title ?? condition.property),
-    isCondition: true,
     removal: { filters: filters.filter((_, index) => index !== position) },
   }));
   const pattern = substructure && ("smarts" in substructure ? substructure.smarts : substructure.smiles);
   return [
     ...conditions,
-    ...(name === null ? [] : [{ label: `Name begins with “${name}”`, isCondition: false, removal: { name: null } }]),
-    ...(pattern === null ? [] : [{ label: `Contains ${pattern}`, isCondition: false, removal: { substructure: null } }]),
-    ...(scaffold === null ? [] : [{ label: scaffold ? `Scaffold ${scaffold}` : "No rings", isCondition: false, removal: { scaffold: null } }]),
-    ...(onlyIds === null ? [] : [{ label: listLabel(onlyIds, listName), isCondition: false, removal: { onlyIds: null, listName: null } }]),
+    ...(name === null ? [] : [{ label: `Name begins with “${name}”`, removal: { name: null } }]),
+    ...(pattern === null ? [] : [{ label: `Contains ${pattern}`, removal: { substructure: null } }]),
+    ...(scaffold === null ? [] : [{ label: scaffold ? `Scaffold ${scaffold}` : "No rings", removal: { scaffold: null } }]),
+    ...(onlyIds === null ? [] : [{ label: listLabel(onlyIds, listName), removal: { onlyIds: null, listName: null } }]),
   ];
 }
 

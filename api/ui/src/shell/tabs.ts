@@ -50,27 +50,31 @@ export const TAB_GROUPS: readonly (readonly Tab[])[] = [
 ];
 
 /**
- * How a part applies the filters of the address: `form` has a form for all of them, `conditions` has a form for
- * conditions on properties only, `chips` applies all filters and relies on the filter bar, and `none` applies none.
+ * How a part applies the filters of the address: `form` has a form for them, `chips` relies on the filter bar, and
+ * `none` applies no filters.
  */
-type FilterSupport = "form" | "conditions" | "chips" | "none";
+type FilterSupport = "form" | "chips" | "none";
 
 const FILTER_SUPPORT: Partial<Record<Part, FilterSupport>> = {
   items: "form",
   plot: "chips",
   basket: "form",
-  cliffs: "conditions",
+  cliffs: "form",
   rgroups: "form",
   scaffolds: "form",
   clusters: "chips",
   tree: "none",
-  pairs: "none",
+  pairs: "chips",
   map: "chips",
 };
 
+type FilteredView = Pick<Address, "q" | "part" | "cluster" | "view" | "earlierGeneration">;
+
 /** Return how the view of an address applies its filters; null for a view without items, such as About. */
-export function filterSupport({ q, part, cluster }: Pick<Address, "q" | "part" | "cluster">): FilterSupport | null {
-  if (q !== null || (part === "clusters" && cluster !== null)) return "form";
+export function filterSupport({ q, part, cluster, view, earlierGeneration }: FilteredView): FilterSupport | null {
+  if (q !== null) return view === "positives" || view === "pairs" ? "none" : "form";
+  if (part === "clusters" && cluster !== null) return "form";
+  if (part === "clusters" && earlierGeneration !== null) return "none";
   if (part === "tree" && cluster !== null) return "chips";
   return FILTER_SUPPORT[part] ?? null;
 }
