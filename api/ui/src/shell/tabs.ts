@@ -109,5 +109,7 @@ export function changeTo({ part, showsChanges = false }: SubTab, earlierGenerati
 export function titleOf(address: Pick<Address, "q" | "part" | "earlierGeneration">): string | null {
   const tab = tabOf(address);
   if (address.q === null && address.part === "upload") return "Upload";
-  return tab && (subTabOf(tab, address)?.title ?? tab.title);
+  if (tab === null) return null;
+  const subTab = subTabOf(tab, address);
+  return subTab === null ? tab.title : `${subTab.title} · ${tab.title}`;
 }
