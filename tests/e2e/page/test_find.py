@@ -31,12 +31,11 @@ def url_parameters(page: Page) -> dict[str, str]:
     return {name: value for name, (value,) in parse_qs(urlsplit(page.url).query).items()}
 
 
-def test_empty_box_offers_examples(page: Page, look: Look) -> None:
+def test_empty_box_offers_examples(page: Page) -> None:
     page.goto("/")
     page.get_by_label("Collection").select_option("chembl")
     examples = page.get_by_role("region", name="Examples").get_by_role("link")
     expect(examples).to_have_count(8)
-    look(page, "start")
     examples.first.click()
     expect(page.locator("section tbody tr").first).to_be_visible()
 
@@ -176,12 +175,11 @@ def test_all_items_of_a_shared_name_are_offered(
         expect(page.locator("#readings li").last).to_be_in_viewport()
 
 
-def test_invalid_url_is_explained(page: Page, look: Look) -> None:
+def test_invalid_url_is_explained(page: Page) -> None:
     page.goto("/?collection=chembl&q=c1ccc(&min_similarity=7&view=nonsense&sort=-nothing")
     expect(page.get_by_role("heading", name="Query not recognized")).to_be_visible()
-    look(page, "not understood")
     page.goto("/?collection=nowhere&q=C")
-    expect(page.get_by_role("heading", name="Collection nowhere does not exist")).to_be_visible()
+    expect(page.get_by_role("heading", name="There is no collection “nowhere”")).to_be_visible()
 
 
 def test_new_structure_is_compared_with_all_items(page: Page, api: httpx.Client, look: Look) -> None:

@@ -214,13 +214,6 @@ def test_collection_of_graphs_has_a_graph_view(page: Page, look: Look) -> None:
     look(page, "graph of graphs")
 
 
-def test_graph_fits_a_phone(page: Page, look: Look) -> None:
-    page.set_viewport_size({"width": 390, "height": 800})
-    open_graph(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    look(page, "phone graph")
-
-
 def test_leaving_a_graph_while_it_is_resized_raises_no_error(page: Page) -> None:
     """Cytoscape.js measures its container 0.1 s after a resize, whether or not the graph still exists."""
     members = open_graph(page)

@@ -37,14 +37,13 @@ def open_table(page: Page, address: str = ADDRESS) -> Locator:
     return rows
 
 
-def test_table_has_the_order_of_the_api(page: Page, neighbors: list[dict[str, Any]], look: Look) -> None:
+def test_table_has_the_order_of_the_api(page: Page, neighbors: list[dict[str, Any]]) -> None:
     rows = open_table(page)
     expect(rows).to_have_count(len(neighbors))
     expect(page.get_by_text(f"{len(neighbors)} similar, ≥ 0.30")).to_be_visible()
     assert page.locator("tbody td.name a").all_inner_texts() == [each["item"]["smiles"] for each in neighbors]
     similarities = [float(text) for text in page.locator("section tbody td:nth-child(2)").all_inner_texts()]
     assert similarities == pytest.approx([each["similarity"] for each in neighbors], abs=0.001)
-    look(page, "table")
 
 
 def test_column_sorts_and_back_restores(page: Page, neighbors: list[dict[str, Any]]) -> None:
@@ -83,14 +82,13 @@ def test_unknown_column_is_ignored(page: Page) -> None:
     expect(page.locator("section thead th")).to_have_count(4)
 
 
-def test_tiles_equal_the_table(page: Page, neighbors: list[dict[str, Any]], look: Look) -> None:
+def test_tiles_equal_the_table(page: Page, neighbors: list[dict[str, Any]]) -> None:
     open_table(page, f"{ADDRESS}&sort=-neighbours")
     page.get_by_text("Tiles").click()
     tiles = page.locator("section li")
     expect(tiles).to_have_count(len(neighbors))
     ranked = sorted((each["item"] for each in neighbors), key=lambda item: (-item["degree"], item["id"]))
     assert tiles.locator("a").all_inner_texts() == [item["smiles"] for item in ranked]
-    look(page, "tiles")
     tiles.nth(2).get_by_role("button").click()
     page.get_by_role("group", name="View").get_by_text("Table").click()
     expect(page.locator("tr.chosen")).to_contain_text(ranked[2]["smiles"])
@@ -265,13 +263,10 @@ def test_molecule_of_300_atoms_is_shown(page: Page, look: Look, picture_svg: Cal
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
-@pytest.mark.parametrize("view", ["table", pytest.param("tiles", marks=pytest.mark.long)])
-def test_results_fit_a_phone(page: Page, look: Look, view: str) -> None:
+def test_comparison_fits_a_phone(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
-    page.goto(f"{ADDRESS}&view={view}")
+    open_table(page)
     page.locator("button.item").nth(1).click()
     expect(page.locator("figure.other")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     for row in page.locator("aside > table tbody tr").all()[:3]:
         expect(row).to_be_in_viewport()
-    look(page, f"phone {view}")

@@ -94,9 +94,7 @@ def test_scatter_plot_brushes_items_of_all_views(page: Page, frame: pd.DataFrame
     expect(page.get_by_text("brushed, and the others are faded")).to_be_visible()
 
 
-def test_histogram_and_boxes_agree_with_the_export(
-    page: Page, api: httpx.Client, frame: pd.DataFrame, look: Look
-) -> None:
+def test_histogram_and_boxes_agree_with_the_export(page: Page, api: httpx.Client, frame: pd.DataFrame) -> None:
     page.goto("/?collection=series&part=plot&plot=histogram&x=pKi")
     bars = page.get_by_role("button", name=re.compile(r"^pKi .*items$"))
     bars.first.wait_for()
@@ -107,7 +105,6 @@ def test_histogram_and_boxes_agree_with_the_export(
     bars.nth(3).click()
     bar = page.get_by_role("complementary", name="Brushed items")
     expect(bar).to_contain_text(f"{counts[3]} items brushed")
-    look(page, "plot histogram")
 
     page.get_by_role("link", name="Box by cluster").click()
     page.get_by_role("combobox", name="Property").select_option("pKi")
@@ -122,12 +119,9 @@ def test_histogram_and_boxes_agree_with_the_export(
     expect(page.get_by_text(f"Butina clusters at {cluster['threshold']:.2f}: the 12 largest")).to_be_visible()
     boxes.nth(1).press("Enter")
     expect(bar).to_contain_text(f"{len(members)} items brushed")
-    look(page, "plot boxes")
 
 
-def test_pairs_are_plotted_by_similarity_and_difference(
-    page: Page, api: httpx.Client, frame: pd.DataFrame, look: Look
-) -> None:
+def test_pairs_are_plotted_by_similarity_and_difference(page: Page, api: httpx.Client, frame: pd.DataFrame) -> None:
     edges = pd.read_csv(io.StringIO(api.get(f"{URL}/export", params={"what": "edges", "format": "csv"}).text))
     condition = json.dumps(["pKi", 7, None])
     page.goto(f"/?collection=series&part=plot&plot=pairs&y=pKi&min_similarity=0.6&filter={condition}")
@@ -145,7 +139,6 @@ def test_pairs_are_plotted_by_similarity_and_difference(
     canvas.click(position={"x": float(x), "y": float(y)})
     card = page.get_by_role("complementary", name="Point")
     expect(card.get_by_role("img")).to_have_count(2)
-    look(page, "plot of pairs")
     page.get_by_role("button", name="Brush visible").click()
     bar = page.get_by_role("complementary", name="Brushed items")
     expect(bar).to_contain_text(f"{len({*expected['source'], *expected['target']})} items brushed")

@@ -53,7 +53,7 @@ def names(table: Locator) -> list[str]:
     return table.locator("tbody td:nth-child(2)").all_inner_texts()
 
 
-def test_series_is_a_table_of_r_groups(page: Page, frame: pd.DataFrame, look: Look) -> None:
+def test_series_is_a_table_of_r_groups(page: Page, frame: pd.DataFrame) -> None:
     labels = [column for column in frame if column.startswith("R")]
     page.goto("/?collection=series&part=items")
     page.get_by_label("Substructure", exact=True).fill(SERIES)
@@ -83,7 +83,6 @@ def test_series_is_a_table_of_r_groups(page: Page, frame: pd.DataFrame, look: Lo
     narrowed = frame[frame[first] == group]
     page.get_by_text(f"{len(narrowed)} of {len(frame)} compounds with these R groups").wait_for()
     assert sorted(names(table)) == sorted(narrowed.index)
-    look(page, "R groups")
     other = narrowed[second].value_counts().index[-1]
     page.get_by_label(f"Only rows with this {second}").select_option(other)
     both = narrowed[narrowed[second] == other]
@@ -95,9 +94,7 @@ def test_series_is_a_table_of_r_groups(page: Page, frame: pd.DataFrame, look: Lo
     page.get_by_text(f"{len(narrowed)} of {len(frame)} compounds with these R groups").wait_for()
 
 
-def test_matrix_and_contributions_compare_the_groups(
-    page: Page, api: httpx.Client, frame: pd.DataFrame, look: Look
-) -> None:
+def test_matrix_and_contributions_compare_the_groups(page: Page, api: httpx.Client, frame: pd.DataFrame) -> None:
     page.goto(f"/?collection=series&part=rgroups&property=pKi&core={quote(SERIES)}")
     page.get_by_text("Matrix", exact=True).click()
     page.get_by_label("Rows").select_option("R5")
@@ -110,7 +107,6 @@ def test_matrix_and_contributions_compare_the_groups(
     largest = means.loc[row, column]
     cell = matrix.get_by_role("row").nth(1).get_by_role("cell").first
     expect(cell).to_have_text(re.compile(rf"{largest['mean']:.2f}\s*n = {largest['size']:.0f}"))
-    look(page, "R-group matrix")
     cell.get_by_role("link").click()
     page.get_by_text(f"{largest['size']:.0f} of {len(frame)} compounds with these R groups").wait_for()
     expect(page.get_by_label("Only rows with this R5")).to_have_value(row)
@@ -129,7 +125,6 @@ def test_matrix_and_contributions_compare_the_groups(
             rf"{chlorine['compounds']}\s*\{sign}{abs(chlorine['contribution']):.2f}\s*{chlorine['standard_error']:.2f}"
         )
     )
-    look(page, "R-group contributions")
     page.get_by_label("Name begins with").fill("PI3K-01")
     page.keyboard.press("Enter")
     page.get_by_text("There is not enough data for Free-Wilson contributions to pKi").wait_for()

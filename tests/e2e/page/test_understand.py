@@ -16,7 +16,7 @@ QUERY = "COc1cccc(NC(=O)c2ccc(S(=O)(=O)N3CCCC3)cc2)c1"
 COLLECTION = "/v1/collections/chembl"
 
 
-def test_tree_starts_with_all_clusters(page: Page, api: httpx.Client, look: Look) -> None:
+def test_tree_starts_with_all_clusters(page: Page, api: httpx.Client) -> None:
     page.goto("/?collection=chembl")
     page.get_by_role("link", name="Clusters", exact=True).click()
     page.get_by_role("link", name="Tree").click()
@@ -31,10 +31,9 @@ def test_tree_starts_with_all_clusters(page: Page, api: httpx.Client, look: Look
     expect(clusters.first).to_contain_text(f"{higher['components'][0]['size']:,} items")
     page.get_by_role("heading", name="Components at similarity ≥ 0.50").wait_for()
     page.wait_for_load_state("networkidle")
-    look(page, "components")
 
 
-def test_dendrogram_shows_how_a_component_splits(page: Page, api: httpx.Client, look: Look) -> None:
+def test_dendrogram_shows_how_a_component_splits(page: Page, api: httpx.Client) -> None:
     """Each circle is a part that the API has as a component at the similarity of the circle."""
     components = api.get(f"{COLLECTION}/components", params={"min_similarity": 0.4}).json()["components"]
     component = components[2]
@@ -43,7 +42,6 @@ def test_dendrogram_shows_how_a_component_splits(page: Page, api: httpx.Client, 
     leaves = page.get_by_role("list", name="Leaves").get_by_role("listitem")
     expect(leaves).to_have_count(component["size"])
     page.get_by_text(f"Component of {component['size']} compounds", exact=True).wait_for()
-    look(page, "dendrogram")
     circles = page.get_by_role("group", name=re.compile("^Dendrogram of ")).get_by_role("link")
     top = circles.last
     expect(top).to_have_attribute(
@@ -58,7 +56,7 @@ def test_dendrogram_shows_how_a_component_splits(page: Page, api: httpx.Client, 
     expect(page.get_by_label("Query and comparison")).to_be_visible()
 
 
-def test_collection_describes_its_ingest(page: Page, api: httpx.Client, look: Look) -> None:
+def test_collection_describes_its_ingest(page: Page, api: httpx.Client) -> None:
     page.goto("/?collection=chembl")
     page.get_by_role("link", name="About").click()
     manifest = api.get(COLLECTION).json()["manifest"]
@@ -69,7 +67,6 @@ def test_collection_describes_its_ingest(page: Page, api: httpx.Client, look: Lo
     rows = article.get_by_role("figure").filter(has_text="Similarity by distance in the graph").locator("tbody tr")
     expect(rows).to_have_count(len(hops))
     expect(rows.first).to_contain_text(f"{hops[0]['mean']:.3f}")
-    look(page, "collection")
 
 
 def test_collection_of_graphs_describes_its_ingest(page: Page, look: Look) -> None:
@@ -118,12 +115,11 @@ def test_rejections_are_listed(page: Page, look: Look) -> None:
     rows.first.scroll_into_view_if_needed()
     look(page, "phone rejections")
     page.set_viewport_size({"width": 1280, "height": 860})
-    look(page, "rejections")
     page.get_by_role("button", name="Show more").click()
     expect(rows).to_have_count(25)
 
 
-def test_positives_are_explained(page: Page, api: httpx.Client, look: Look) -> None:
+def test_positives_are_explained(page: Page, api: httpx.Client) -> None:
     item = api.get(f"{COLLECTION}/items", params={"smiles": QUERY}).json()["items"][0]
     page.goto(f"/?collection=chembl&q={QUERY}&view=positives")
     parameters: dict[str, str | int] = {"policy": "random_walk", "k": 10, "seed": 0}
@@ -138,7 +134,6 @@ def test_positives_are_explained(page: Page, api: httpx.Client, look: Look) -> N
             "Neighbor of the query" if positive["direct"] else "Not a neighbor"
         )
         expect(listed_positives.nth(place)).to_contain_text(re.compile("visited it (once|twice|[0-9]+ times)"))
-    look(page, "positives")
     listed_positives.nth(1).hover()
     expect(page.locator("figure.other")).to_contain_text(distinct[ids[1]]["item"]["smiles"])
     page.get_by_label("Sampler").select_option("first_order")
