@@ -52,7 +52,7 @@ def test_tabs_name_the_current_part(page: Page) -> None:
     sub_tabs = page.get_by_role("navigation", name="SAR")
     sub_tabs.get_by_role("link", name="Scaffolds").click()
     expect(current).to_have_text(["SAR", "Scaffolds"])
-    expect(page).to_have_title("Scaffolds · series · graphkin")
+    expect(page).to_have_title("Scaffolds · SAR · series · graphkin")
     page.set_viewport_size({"width": 390, "height": 800})
     page.reload()
     expect(tabs.get_by_role("link", name="SAR")).to_be_in_viewport(ratio=1)
