@@ -21,7 +21,7 @@ MULTIPART = "multipart/form-data"
 
 _MAX_FIELDS = 1100  # fields of a form: a field for each property that is kept, and some more
 _MAX_FIELD = 16 * 2**10  # bytes
-_LISTS = ("properties", "standardize")
+_LISTS = ("properties", "standardize", "unit")
 """Fields that a form may repeat."""
 
 
@@ -133,7 +133,7 @@ async def _parse_form(request: Request) -> FormData:
             expected=f"Content-Type: {MULTIPART}",
             hint="send the file as a form, such as `curl -F file=@molecules.csv -F name=mine`",
         )
-    parser = MultiPartParser(
+    parser = _FormParser(
         request.headers, request.stream(), max_files=1, max_fields=_MAX_FIELDS, max_part_size=_MAX_FIELD
     )
     try:
@@ -150,6 +150,23 @@ async def _parse_form(request: Request) -> FormData:
             expected="free space on the disk of temporary files of the server",
             hint="ask the administrator of the server to free space",
         ) from error
+
+
+class _FormParser(MultiPartParser):
+    """Parser that refuses a form without its last boundary, of which Starlette drops the last part."""
+
+    _is_complete = False
+
+    def on_end(self) -> None:
+        self._is_complete = True
+
+    async def parse(self) -> FormData:
+        form = await super().parse()
+        if self._is_complete:
+            return form
+        for file in self._files_to_close_on_error:
+            file.close()
+        raise MultiPartException("It ends before its last boundary.")
 
 
 def _fields(form: FormData) -> Mapping[str, Any]:
