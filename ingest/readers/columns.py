@@ -32,7 +32,8 @@ _MAX_LIST_LENGTH = 500  # characters of column names in an error message
 
 _NAME_TITLES = (
     "id", "compoundid", "moleculeid", "molid", "chemblid", "moleculechemblid", "zincid", "idnumber", "compoundname",
-    "moleculename", "name",
+    "moleculename", "name", "compoundcode", "code", "cmpdid", "cid", "sampleid", "substanceid", "structureid",
+    "identifier", "compound", "cmpd", "casnumber", "casno", "casrn", "cas", "catalognumber", "catalogno", "drugname",
 )  # fmt: skip
 """Titles of name columns, in lower case without spaces and punctuation, the preferred title first."""
 
@@ -77,7 +78,7 @@ class Columns:
         """Find the columns in a header.
 
         A column with exactly the title is preferred to one whose title differs in case. If `name` is None, the first of
-        the usual titles of names that occurs is used, such as "id", "Compound ID", "molecule_chembl_id" or "Name". A
+        the usual titles of names that occurs is used, such as "id", "Compound ID", "Name", "Code" or "Compound". A
         column without a title gets the name "column N", counted from 1.
 
         Args:
