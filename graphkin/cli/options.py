@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from graphkin.cli.help import option
 from graphkin.protocol.errors import InvalidInput
+from graphkin.protocol.units import parse_units, titles_with_units
 from graphkin.protocol.values import BUTINA_THRESHOLD, MAX_SEED, ClusterMethod, Duplicates, Pad, PolicyName, Rank
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -294,7 +295,7 @@ def table_columns(command: Callable[..., None]) -> Callable[..., None]:
         "--name-column",
         metavar="COLUMN",
         panel="Input",
-        help="Column with the name. [default: id, Compound ID, name or similar, if present; SDF: the title line]",
+        help="Column with the name. [default: id, Compound ID, name, Code or similar, if present; SDF: the title line]",
     )
     @option(
         "--delimiter",
@@ -307,10 +308,20 @@ def table_columns(command: Callable[..., None]) -> Callable[..., None]:
     )
     @option("--encoding", metavar="NAME", panel="Input", help="Encoding of text files. [default: utf-8]")
     @option("--decimal", type=click.Choice([".", ","]), default=".", panel="Input", help="Decimal separator in tables.")
+    @option(
+        "--unit",
+        "units",
+        metavar="COLUMN=UNIT",
+        multiple=True,
+        panel="Input",
+        help="Unit of a column whose title lacks it or has a wrong one: mM, uM, nM, pM or none. It becomes part of "
+        "the title, such as IC50 (nM). Repeat the option for several columns.",
+    )
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
         table_options = {name: arguments.pop(name) for name in _TABLE_OPTIONS}
         table_options["properties"] = table_options["properties"] or None
+        table_options["titles"] = tuple(titles_with_units(parse_units(arguments.pop("units"))).items())
         command(table_options=table_options, **arguments)
 
     return wrapper

@@ -116,6 +116,11 @@ class ActivityName(NamedTuple):
         return f"pactivity.{self.unit}.{self.source}"
 
 
+def without_unit(title: str) -> str:
+    """Return the title of a column without the units in it: `IC50` for `IC50 (nM)`."""
+    return _UNIT_IN_NAME_WITH_BRACKETS.sub("", title).strip()
+
+
 def is_computed(name: str) -> bool:
     """Return whether a name has the form of a computed column."""
     return name in DESCRIPTORS or _ACTIVITY.fullmatch(name) is not None

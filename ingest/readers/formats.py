@@ -1,6 +1,6 @@
 """Opening of sources. The extension of a file, or an option, decides its format."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from io import BytesIO
@@ -25,7 +25,7 @@ from graphkin.ingest.readers.raw import (
     spool_to_disk,
     translate_read_errors,
 )
-from graphkin.ingest.readers.records import Record, batches, keep_properties
+from graphkin.ingest.readers.records import Record, batches, keep_properties, rename_properties
 from graphkin.ingest.readers.sdf import read_sdf
 from graphkin.ingest.readers.smi import read_smi
 from graphkin.ingest.readers.source import STDIN, ReadOptions, Source, open_raw, open_raw_folder
@@ -161,6 +161,12 @@ def choose_format(path: str, requested: str | None, formats: Mapping[str, str], 
         )
     extensions = {extension: format for extension, format in by_extension.items() if format in formats}
     format = requested or extensions.get(extension(path))
+    if format is None and extension(path) == ".zip":
+        raise InvalidInput(
+            f"{path} is a zip archive, which may hold any files",
+            expected=", ".join(extensions),
+            hint="unpack the archive, and choose one of its files",
+        )
     if format is None:
         raise InvalidInput(
             f"the format of {path} cannot be determined from its name",
@@ -205,12 +211,16 @@ def _batches(
         records = _records(path, format, stream, column, options, chosen_by)
         if options.properties is not None and format not in _TABLES:
             records = keep_properties(path, records, options.properties)
-        return batches(records)
+        return batches(_renamed(path, records, options))
     seekable = bytes_total is not None and not compressed
     content = resources.enter_context(pa.OSFile(path)) if seekable else spool_to_disk(stream, resources)
     columns = (column, options.name_column, chosen_by, options.fingerprint_column)
     parquet = ParquetRecords(path, content, *columns, notation, options.properties, options.decimal)
-    return _hash_alongside(batches(parquet), raw, bytes_total, parquet.rows)
+    return _hash_alongside(batches(_renamed(path, parquet, options)), raw, bytes_total, parquet.rows)
+
+
+def _renamed(path: str, records: Iterable[Record], options: ReadOptions) -> Iterable[Record]:
+    return rename_properties(path, records, dict(options.titles)) if options.titles else records
 
 
 def _hash_alongside(

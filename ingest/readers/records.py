@@ -1,6 +1,6 @@
 """Records that readers yield, and the Arrow record batches that collect them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
 
@@ -98,6 +98,40 @@ def keep_properties(source: str, records: Iterable[Record], properties: Sequence
             given=", ".join(missing),
             expected=f"one of {', '.join(others)}" if others else "records with properties",
             hint=f"correct {parameter('--properties')}, or leave it out to keep all properties",
+        )
+
+
+def rename_properties(source: str, records: Iterable[Record], titles: Mapping[str, str]) -> Iterator[Record]:
+    """Yield records with new names of some properties.
+
+    Args:
+        source: Name of the source, for errors.
+        records: The records.
+        titles: The new names by the names in the source.
+
+    Raises:
+        InvalidInput: A record already has a property with a new name. At the end: no record had one of the properties.
+    """
+    missing = dict(titles)
+    for line, text, name, keys, values, fault in records:
+        renamed = [titles.get(key, key) for key in keys]
+        if len({*renamed}) < len(renamed):
+            clash = next(key for key in renamed if renamed.count(key) > 1)
+            raise InvalidInput(
+                f"{source} has a column {clash!r} already",
+                given=clash,
+                expected="a unit by which each column keeps a title of its own",
+                hint=f"leave the column out with {parameter('--properties')}, or correct {parameter('--unit')}",
+            )
+        for key in keys:
+            missing.pop(key, None)
+        yield line, text, name, renamed, values, fault
+    if missing:
+        raise InvalidInput(
+            f"no record of {source} has a value in a column {next(iter(missing))!r}",
+            given=", ".join(missing),
+            expected="columns that become properties",
+            hint=f"correct {parameter('--unit')}",
         )
 
 

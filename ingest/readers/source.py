@@ -37,6 +37,8 @@ class ReadOptions:
         properties: Names of the columns or data items that become properties; None for all.
         encoding: Encoding of text files, as Python names it; None for UTF-8.
         decimal: Decimal separator of numbers in the texts of tables.
+        titles: New titles of columns or data items that become properties, by the titles in the files. A new title
+            names the unit of the column (`graphkin.protocol.units`).
     """
 
     format: str | None = None
@@ -50,6 +52,7 @@ class ReadOptions:
     properties: tuple[str, ...] | None = None
     encoding: str | None = None
     decimal: Decimal = "."
+    titles: tuple[tuple[str, str], ...] = ()
 
 
 class Source:
