@@ -17,6 +17,7 @@ from graphkin.api.http.access import AccessControl
 from graphkin.api.http.quotas import Quotas
 from graphkin.api.jobs import Jobs
 from graphkin.api.ports import PortFactory
+from graphkin.api.previews import MEMORY as PREVIEW_MEMORY
 from graphkin.api.previews import Previews
 from graphkin.api.reports import Reports
 from graphkin.api.settings import Settings
@@ -84,6 +85,7 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
             Pool(fork_server, 2, niceness=10, memory=MEMORY, idle=_IDLE_SECONDS) as pattern_readers,
             Pool(fork_server, _MATCHERS, niceness=10, memory=MEMORY) as matchers,
             Pool(fork_server, 2, niceness=10, idle=_IDLE_SECONDS) as exporters,
+            Pool(fork_server, 2, niceness=5, memory=PREVIEW_MEMORY, idle=_IDLE_SECONDS) as previewers,
             aclosing(
                 PatternMatches(substructures := SubstructureMatcher(pattern_readers, matchers, location, _MATCHERS))
             ) as patterns,
@@ -112,7 +114,7 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
                     scrubber=scrubber,
                     reports=Reports(settings.reports),
                     jobs=jobs,
-                    previews=Previews(),
+                    previews=Previews(previewers),
                 )
 
 

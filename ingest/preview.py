@@ -1,16 +1,10 @@
-"""How a file of molecules would be read: `python -m graphkin.ingest.preview FILE FIELDS` prints a `Preview` as JSON.
+"""How a file of molecules would be read. A server shows this to a client that is about to upload a file."""
 
-The server runs this program for a client that is about to upload a file. FIELDS is a JSON object with the fields of
-`graphkin.protocol.uploads.PreviewForm` that the client has set.
-"""
-
-import json
 import os
 import re
-import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import chdir, closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -20,17 +14,16 @@ import pyarrow as pa
 from rdkit import Chem, rdBase
 
 from graphkin.ingest.readers import EXTENSIONS, ReadOptions, open_source
-from graphkin.ingest.readers.columns import Columns, has_decimal_comma
+from graphkin.ingest.readers.columns import Columns, Decimal, has_decimal_comma
 from graphkin.ingest.readers.formats import choose_format
-from graphkin.ingest.readers.headers import TABLES, read_titles
-from graphkin.ingest.readers.records import NOT_UTF8
+from graphkin.ingest.readers.headers import TABLES, open_beginning
+from graphkin.ingest.readers.records import NOT_UTF8, Record
 from graphkin.ingest.values import ReadColumn, is_missing
 from graphkin.protocol.descriptors import Activity, ActivityName
-from graphkin.protocol.errors import GraphkinError, InvalidInput
+from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.parameters import name_fields
+from graphkin.protocol.units import ColumnUnit, parse_units, title_with_unit
 from graphkin.protocol.uploads import Preview, PreviewColumn, PreviewRow
-from graphkin.protocol.values import PREVIEW_MEMORY
-from graphkin.runtime.workers.worker import limit_memory
 from graphkin.similarity.describer import Rejected, failure_reason
 from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.similarity.molecules.kind import MoleculeKind
@@ -60,6 +53,35 @@ class _Record(NamedTuple):
     properties: dict[str, str]
     fault: str | None
 
+    @classmethod
+    def from_reader(cls, record: Record) -> "_Record":
+        """Return a record of a reader."""
+        line, text, name, titles, values, fault = record
+        return cls(line, text, name, dict(zip(titles, values, strict=True)), fault)
+
+
+class _NotUtf8(Exception):
+    """The text of a file is not UTF-8, and no other encoding is set."""
+
+
+def preview_file(folder: str, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the preview of a file as a JSON object. This is a task of the server's workers.
+
+    Args:
+        folder: Folder of the file. Messages do not contain it.
+        name: Name of the file.
+        fields: Fields of `PreviewForm` that are set.
+
+    Raises:
+        InvalidInput: The file cannot be read.
+    """
+    name_fields()
+    with chdir(folder):
+        try:
+            return preview(name, fields).model_dump(mode="json")
+        except MemoryError:
+            os.abort()  # as libraries do, which do not raise an error
+
 
 def preview(path: str, fields: Mapping[str, Any]) -> Preview:
     """Return how a file would be read.
@@ -80,20 +102,58 @@ def preview(path: str, fields: Mapping[str, Any]) -> Preview:
         encoding=fields.get("encoding") or _marked_encoding(path),
         decimal=fields.get("decimal") or ".",
     )
-    titles: Sequence[str] = ()
-    if options.format in TABLES:
-        options, titles = _resolve_columns(path, options, is_partial, fields.get("decimal"))
-        if options.structure_column is None:  # The client has to name the column.
-            cells, is_complete = _cells(path, options, titles, is_partial)
-            return _without_structures(options, titles, cells, is_complete)
-    records, is_complete = _read(path, options, is_partial)
-    if options.encoding is None and any(record.fault == NOT_UTF8 for record in records):
+    try:
+        if options.format in TABLES:
+            return _preview_table(path, options, fields, is_partial=is_partial)
+        records, is_complete = _read(path, options, is_partial)
+        _require_utf8(options, records)
+    except _NotUtf8:
         return preview(path, {**fields, "encoding": "cp1252"})
+    titles = [*dict.fromkeys(name for record in records for name in record.properties)]
+    return _preview_records(options, titles, records, is_complete, parse_units(fields.get("unit", ())))
+
+
+def _preview_table(path: str, options: ReadOptions, fields: Mapping[str, Any], *, is_partial: bool) -> Preview:
+    """Return the preview of a table, whose columns are found by their titles and values."""
+    assert options.format is not None
+    likely_title = options.structure_column or "smiles"
+    try:
+        beginning = open_beginning(path, options.format, options, likely_title, RECORDS + 1, is_partial=is_partial)
+    except InvalidInput as error:
+        if options.encoding is None and NOT_UTF8 in error.detail:
+            raise _NotUtf8 from error
+        raise
+    titles = beginning.titles
+    cells = {title: beginning.column(title) for title in titles}
+    options = replace(options, delimiter=beginning.delimiter)
+    structure = options.structure_column or _find_structures(titles, cells)
+    # Without a column of structures, which the client then has to name, the first column takes its place.
+    columns = Columns.resolve(path, titles, structure or titles[0], options.name_column)
+    if fields.get("decimal") is None:
+        options = replace(options, decimal=_find_decimal(beginning.delimiter, columns, cells))
+    read = [_Record.from_reader(each) for each in beginning.records(replace(columns, decimal=options.decimal))]
+    records, is_complete = _without_last(read, is_partial)
+    _require_utf8(options, records)
+    if structure is None:
+        found = {title: cells[title][: len(records)] for title in titles}
+        return _without_structures(options, titles, found, is_complete)
+    name = None if columns.name is None else titles[columns.name]
+    options = replace(options, structure_column=titles[columns.structure], name_column=name)
+    return _preview_records(options, titles, records, is_complete, parse_units(fields.get("unit", ())))
+
+
+def _preview_records(
+    options: ReadOptions,
+    titles: Sequence[str],
+    records: Sequence[_Record],
+    is_complete: bool,
+    units: Mapping[str, ColumnUnit],
+) -> Preview:
+    """Return the preview of a file whose first records are known, with columns of these titles."""
     rows, count = _describe(records, MoleculeKind.file_formats[options.format or ""])
-    properties = titles or [*dict.fromkeys(name for record in records for name in record.properties)]
     columns = [
-        _column(title, [record.properties.get(title) for record in records[:count]])
-        for title in properties
+        _column(title, [record.properties.get(title) for record in records[:count]], unit=units.get(title))
+        for title in titles
         if title not in (options.structure_column, options.name_column)
     ]
     known = ((options.structure_column, "structure"), (options.name_column, "name"))
@@ -106,12 +166,30 @@ def preview(path: str, fields: Mapping[str, Any]) -> Preview:
     accepted = sum(row.reason is None for row in rows)
     return Preview(
         **_reading(options),
-        columns=[by_title[title] for title in (titles or by_title)],
+        columns=[by_title[title] for title in (titles if options.format in TABLES else by_title)],
         rows=rows[:_ROWS],
         read=count,
         accepted=accepted,
         rejected=count - accepted,
         complete=is_complete and count == len(records),
+        note=_header_note(rows, columns, records) if options.format in TABLES else None,
+    )
+
+
+def _header_note(
+    rows: Sequence[PreviewRow], columns: Sequence[PreviewColumn], records: Sequence[_Record]
+) -> str | None:
+    """Return advice on a table whose first record is another line of titles or units: it has texts above numbers."""
+    if not rows or rows[0].reason is None:
+        return None
+    first = records[0].properties
+    above = [column.name for column in columns if column.texts == 1 and column.numbers + column.censored > 0]
+    titles = [title for title in above if ReadColumn.from_texts(pa.array([first.get(title)], pa.string())).values.texts]
+    if not titles:
+        return None
+    return (
+        f"Line {rows[0].line} looks like a second line of titles or units, with {first[titles[0]][:_MAX_CELL]!r} above "
+        "numbers. Keep one line of titles, which names the units too, such as IC50 (nM)."
     )
 
 
@@ -132,54 +210,18 @@ def _marked_encoding(path: str) -> str | None:
         return "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else None
 
 
-def _resolve_columns(
-    path: str, options: ReadOptions, is_partial: bool, decimal: Any
-) -> tuple[ReadOptions, Sequence[str]]:
-    """Return the options with the columns that are found in a table, and the titles of all columns."""
-    assert options.format is not None
-    try:
-        titles, delimiter = read_titles(path, options.format, options, options.structure_column or "smiles")
-    except InvalidInput as error:
-        if options.encoding is not None or NOT_UTF8 not in error.detail:
-            raise
-        return _resolve_columns(path, replace(options, encoding="cp1252"), is_partial, decimal)
-    options = replace(options, delimiter=delimiter)
-    cells, _ = _cells(path, options, titles, is_partial)
-    structure = options.structure_column or _find_structures(titles, cells)
-    if structure is None:
-        return options, titles
-    columns = Columns.resolve(path, titles, structure, options.name_column)
-    name = None if columns.name is None else titles[columns.name]
-    options = replace(options, structure_column=titles[columns.structure], name_column=name)
-    if decimal is None and delimiter in ("semicolon", "tab"):
-        numbers = [value for _, title in columns.properties for value in cells[title] if value]
-        commas = sum(map(has_decimal_comma, numbers))
-        if commas > sum(value.count(".") == 1 and value.replace(".", "").isdigit() for value in numbers):
-            options = replace(options, decimal=",")
-    return options, titles
-
-
-def _cells(
-    path: str, options: ReadOptions, titles: Sequence[str], is_partial: bool
-) -> tuple[dict[str, list[str | None]], bool]:
-    """Return the values of each column, and whether these are all of the file."""
-    if not titles:
-        raise InvalidInput(
-            f"{path} has no columns",
-            expected="a header line that names the columns",
-            hint="add a header, or name the right format",
-        )
-    first = titles[0]
-    # With the first column in both roles, all other columns are properties.
-    plain = replace(options, structure_column=first, name_column=first, decimal=".")
-    records, is_complete = _read(path, plain, is_partial)
-    columns: dict[str, list[str | None]] = {first: [record.text or None for record in records]}
-    columns |= {title: [record.properties.get(title) for record in records] for title in titles[1:]}
-    return columns, is_complete
+def _find_decimal(delimiter: str | None, columns: Columns, cells: Mapping[str, Sequence[str | None]]) -> Decimal:
+    """Return the decimal separator of a table. Only separators of cells that are no commas go with a comma."""
+    if delimiter not in ("semicolon", "tab"):
+        return "."
+    numbers = [value for _, title in columns.properties for value in cells[title] if value]
+    commas = sum(map(has_decimal_comma, numbers))
+    points = sum(value.count(".") == 1 and value.replace(".", "").isdigit() for value in numbers)
+    return "," if commas > points else "."
 
 
 def _read(path: str, options: ReadOptions, is_partial: bool) -> tuple[list[_Record], bool]:
-    """Return the first records, and whether these are all records of the file."""
+    """Return the first records of a file that is no table, and whether these are all records of the file."""
     records: list[_Record] = []
     with closing(open_source(path, MoleculeKind.file_formats, options)) as source:
         try:
@@ -195,9 +237,25 @@ def _read(path: str, options: ReadOptions, is_partial: bool) -> tuple[list[_Reco
         except InvalidInput:
             if not (is_partial and records):
                 raise
+    return _without_last(records, is_partial)
+
+
+def _without_last(records: list[_Record], is_partial: bool) -> tuple[list[_Record], bool]:
+    """Return the records that a preview shows, and whether these are all records of the file.
+
+    Args:
+        records: At most `RECORDS` + 1 records.
+        is_partial: Whether the last one may be cut.
+    """
     if len(records) > RECORDS:
         return records[:RECORDS], False
     return (records[:-1] or records, False) if is_partial else (records, True)
+
+
+def _require_utf8(options: ReadOptions, records: Iterable[_Record]) -> None:
+    """Raise `_NotUtf8` if the encoding is unknown and a record is not UTF-8."""
+    if options.encoding is None and any(record.fault == NOT_UTF8 for record in records):
+        raise _NotUtf8
 
 
 def _find_structures(titles: Sequence[str], cells: Mapping[str, Sequence[str | None]]) -> str | None:
@@ -250,18 +308,21 @@ def _describe(records: Sequence[_Record], notation: str) -> tuple[list[PreviewRo
     return rows, len(rows)
 
 
-def _column(title: str, values: Sequence[str | None], role: Any = "property") -> PreviewColumn:
+def _column(
+    title: str, values: Sequence[str | None], role: Any = "property", unit: ColumnUnit | None = None
+) -> PreviewColumn:
     texts = pa.array(values, pa.string())
     counts = ReadColumn.from_texts(texts).values
     is_number = role == "property" and counts.texts == 0 and counts.numbers + counts.censored > 0
-    activity = ActivityName.from_source(title) if is_number else None
-    match = _UNIT.search(title)
-    unit = activity.unit if activity is not None else match[1] if match is not None and is_number else None
+    new_title = title if unit is None else title_with_unit(title, unit)
+    activity = ActivityName.from_source(new_title) if is_number else None
+    match = _UNIT.search(new_title)
+    shown_unit = activity.unit if activity is not None else match[1] if match is not None and is_number else None
     return PreviewColumn(
         name=title,
         role=role,
         type="number" if is_number else "text",
-        unit=unit,
+        unit=shown_unit,
         activity=None if activity is None else Activity.from_name(activity).label,
         numbers=counts.numbers,
         missing=counts.missing + texts.null_count,
@@ -283,21 +344,16 @@ def _without_structures(
         accepted=0,
         rejected=0,
         complete=is_complete,
+        note=_inchi_note(titles, cells),
     )
 
 
-def main(path: str, fields: str) -> None:
-    """Print the preview of a file, or the error as an object with the name of its class."""
-    try:
-        print(preview(path, json.loads(fields)).model_dump_json())
-    except GraphkinError as error:
-        context = {name: getattr(error, name) for name in ("detail", "given", "expected", "hint")}
-        print(json.dumps({"kind": type(error).__name__, **context}, default=str))
-    except MemoryError:
-        os.abort()  # as libraries do, which do not raise an error
-
-
-if __name__ == "__main__":
-    name_fields()
-    limit_memory(PREVIEW_MEMORY)
-    main(*sys.argv[1:])
+def _inchi_note(titles: Sequence[str], cells: Mapping[str, Sequence[str | None]]) -> str | None:
+    """Return advice on a table that has InChIs instead of SMILES."""
+    for title in titles:
+        if any(value is not None and value.strip().startswith("InChI=") for value in cells[title]):
+            return (
+                f"The column {title!r} holds InChIs. Add a column of SMILES: the program that wrote the InChIs can "
+                "write them too, and so can RDKit and Open Babel."
+            )
+    return None

@@ -99,9 +99,10 @@ async def preview(request: Request) -> Response:
     The reply has the format, the columns with their types and units, and the records that would be rejected. The file
     shows what the request does not set.
     """
-    async with read_form(request, PreviewForm) as form:
-        fields = form.model_dump(exclude={"file"}, exclude_none=True)
-        found = await state_of(request)["previews"].preview(form.file.file, form.file.filename or "", fields)
+    previews = state_of(request)["previews"]
+    async with previews.place() as place, read_form(request, PreviewForm) as form:
+        fields, upload = form.model_dump(exclude={"file"}, exclude_none=True), form.file
+        found = await previews.preview(place, upload.file, upload.filename or "", fields)
     return Response(found.model_dump_json(), headers=_NO_STORE, media_type=JSON)
 
 

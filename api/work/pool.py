@@ -25,6 +25,7 @@ TASKS = {
     "read_pattern": "graphkin.api.work.matching",
     "describe": "graphkin.api.work.matching",
     "match": "graphkin.api.work.matching",
+    "preview_file": "graphkin.ingest.preview",
 }
 """Module of each task. The task is the function of that name in the module."""
 

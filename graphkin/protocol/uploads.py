@@ -6,6 +6,7 @@ from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.requests import Body
+from graphkin.protocol.units import UNIT_PATTERN
 from graphkin.protocol.values import MAX_COLUMNS, MAX_REMOVED, Duplicates, JobCommand, JobState
 
 PUBLISH = "publish"
@@ -56,6 +57,15 @@ class FileFields(Frozen):
         Field(
             description="Decimal separator of numbers in the texts of a table. The default is a point.",
             examples=["."],
+        ),
+    ] = None
+    unit: Annotated[
+        tuple[Annotated[str, Field(pattern=UNIT_PATTERN, max_length=_MAX_TITLE)], ...] | None,
+        Field(
+            max_length=MAX_COLUMNS,
+            description="Unit of a column whose title lacks it or has a wrong one, as COLUMN=UNIT, a field for each. "
+            "The unit becomes part of the title, such as `IC50 (nM)`.",
+            examples=[["IC50=nM"]],
         ),
     ] = None
 
@@ -180,6 +190,17 @@ class JobError(Frozen):
     hint: str | None
 
 
+def too_much_memory(limit: int) -> JobError:
+    """Return the error of a job one of whose processes would need more memory than `limit` bytes."""
+    return JobError(
+        detail="the job needs more memory than this server permits; nothing was published",
+        given=None,
+        expected=f"at most {limit / 2**20:,.0f} MiB for each process",
+        hint="split the file, ingest it on the server with `graphkin ingest`, or ask the administrator for a larger "
+        "GRAPHKIN_JOB_BYTES",
+    )
+
+
 class Job(Frozen):
     """A job, which changes a collection.
 
@@ -251,7 +272,8 @@ class Preview(Frozen):
 
     The fields `format`, `delimiter`, `encoding`, `decimal`, `smiles_column` and `name_column` can be sent with the
     upload as they are. `read` records were read, `accepted` of them would become items, and `rejected` would not.
-    `complete` says whether these are all records of the file. `rows` shows the first records.
+    `complete` says whether these are all records of the file. `rows` shows the first records. `note` is advice on a
+    file that is probably not meant as it would be read.
     """
 
     format: str
@@ -266,3 +288,4 @@ class Preview(Frozen):
     accepted: int
     rejected: int
     complete: bool
+    note: str | None

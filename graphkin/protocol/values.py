@@ -125,9 +125,6 @@ MAX_EXPORTED = 10_000
 MAX_REMOVED = 100_000
 """Maximum number of names or SMILES of one removal by a server."""
 
-PREVIEW_MEMORY = 1024 * 2**20
-"""Maximum memory of a process that previews an uploaded file, in bytes."""
-
 MAX_COLUMNS = 1000
 """Maximum number of columns that a request for items or an export selects."""
 

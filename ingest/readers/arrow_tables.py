@@ -69,6 +69,15 @@ class ArrowRecords:
         return self._columns.record(number, [text for text, _ in cells])
 
 
+def read_texts(batches: Iterable[pa.RecordBatch]) -> list[list[str | None]]:
+    """Return the cells of the rows of some batches as texts, None for nulls."""
+    return [
+        [None if cell is None else decode(cell)[0] for cell in row]
+        for batch in batches
+        for row in zip(*map(_encode_column, batch.columns), strict=True)
+    ]
+
+
 def _is_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type

@@ -2,7 +2,7 @@
 
 import csv
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias, get_args
 
@@ -12,7 +12,7 @@ from graphkin.ingest.readers.records import MAX_RECORD, TOO_LONG, Record, faulty
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.parameters import accepts, parameter
 
-_Row: TypeAlias = tuple[list[Line], list[str], str | None]
+Row: TypeAlias = tuple[list[Line], list[str], str | None]
 """A row: its lines in the file, its cells, and its fault, or None."""
 
 DELIMITERS: Mapping[str | None, Delimiter | None] = {"csv": None, "tsv": "tab"}
@@ -60,12 +60,12 @@ def read_delimited(
     columns = Columns.resolve(
         source, header, structure, name, options, separated, fingerprint, properties, decimal=decimal
     )
-    return _records(rows, columns)
+    return read_rows(rows, columns)
 
 
 def read_header(
     source: str, first: Line, lines: Iterator[Line], delimiter: Delimiter
-) -> tuple[list[str], Iterator[_Row]]:
+) -> tuple[list[str], Iterator[Row]]:
     """Return the cells of the header, and the rows after it.
 
     Args:
@@ -110,7 +110,8 @@ def _cells(header: str, character: str) -> list[str]:
         return []
 
 
-def _records(rows: Iterator[_Row], columns: Columns) -> Iterator[Record]:
+def read_rows(rows: Iterable[Row], columns: Columns) -> Iterator[Record]:
+    """Yield the rows below a header as records."""
     for lines, cells, fault in rows:
         number = lines[0][0]
         try:
@@ -121,7 +122,7 @@ def _records(rows: Iterator[_Row], columns: Columns) -> Iterator[Record]:
             yield faulty_record(number, "".join(text for _, text, _ in lines), str(error))
 
 
-def _rows(lines: Iterator[Line], delimiter: str) -> Iterator[_Row]:
+def _rows(lines: Iterator[Line], delimiter: str) -> Iterator[Row]:
     row_lines = _RowLines(lines)
     reader = csv.reader(row_lines, delimiter=delimiter, strict=True)
     while True:

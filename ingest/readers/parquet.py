@@ -1,12 +1,12 @@
 """Parquet files, whose rows are records."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graphkin.ingest.readers.arrow_tables import ArrowRecords, may_be_long
+from graphkin.ingest.readers.arrow_tables import ArrowRecords, may_be_long, read_texts
 from graphkin.ingest.readers.columns import OPTIONS, Columns, Decimal, Options
 from graphkin.ingest.readers.records import Record
 from graphkin.protocol.errors import InvalidInput
@@ -53,20 +53,7 @@ class ParquetRecords:
         properties: Sequence[str] | None = None,
         decimal: Decimal = ".",
     ) -> None:
-        try:
-            metadata = pq.read_metadata(file)
-            shared = [field.name for field in metadata.schema.to_arrow_schema() if may_be_long(field.type)]
-            file.seek(0)
-            self._file = pq.ParquetFile(
-                file, metadata=metadata, read_dictionary=shared, buffer_size=_BUFFER, pre_buffer=False
-            )
-        except (pa.ArrowException, OSError) as error:
-            raise InvalidInput(
-                f"{source} is not a valid Parquet file",
-                given=str(error)[:200],
-                expected="a Parquet file",
-                hint=f"copy the file again, or name its format with {parameter('--format')}",
-            ) from error
+        self._file = _open(source, file)
         schema = self._file.schema_arrow
         columns = Columns.resolve(
             source,
@@ -89,3 +76,46 @@ class ParquetRecords:
         metadata = self._file.metadata
         size = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
         return max(1, min(_MAX_ROWS_PER_READ, _BYTES_PER_READ * self.rows // max(size, 1)))
+
+
+def read_beginning(
+    source: str, file: IO[bytes] | pa.NativeFile, count: int
+) -> tuple[list[str], list[list[str | None]], Callable[[Columns], Iterator[Record]]]:
+    """Return the titles, the cells of the first rows, and a function that returns these rows as records.
+
+    Args:
+        source: Name of the file, for errors.
+        file: The file.
+        count: Maximum number of rows.
+
+    Raises:
+        InvalidInput: The file is not Parquet.
+    """
+    with _open(source, file) as opened:
+        schema = opened.schema_arrow
+        batches = []
+        for batch in opened.iter_batches(batch_size=count):  # A batch ends at the end of a row group.
+            batches.append(batch.slice(0, count))
+            count -= batches[-1].num_rows
+            if not count:
+                break
+
+    def records(columns: Columns) -> Iterator[Record]:
+        return ArrowRecords(source, schema, columns, "smiles").read(batches, 1)
+
+    return list(schema.names), read_texts(batches), records
+
+
+def _open(source: str, file: IO[bytes] | pa.NativeFile) -> pq.ParquetFile:
+    try:
+        metadata = pq.read_metadata(file)
+        shared = [field.name for field in metadata.schema.to_arrow_schema() if may_be_long(field.type)]
+        file.seek(0)
+        return pq.ParquetFile(file, metadata=metadata, read_dictionary=shared, buffer_size=_BUFFER, pre_buffer=False)
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInput(
+            f"{source} is not a valid Parquet file",
+            given=str(error)[:200],
+            expected="a Parquet file",
+            hint=f"copy the file again, or name its format with {parameter('--format')}",
+        ) from error

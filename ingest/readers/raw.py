@@ -269,6 +269,8 @@ def translate_read_errors(name: str, raw: Content) -> Iterator[None]:
     """Translate errors of reading and decompression into `InvalidInput` with the approximate byte position."""
     try:
         yield
+    except MemoryError:  # Arrow's is an `ArrowException` too.
+        raise
     except (EOFError, zlib.error, LZMAError, BadZipFile, OSError, pa.ArrowException) as error:
         raise InvalidInput(
             f"{name} is damaged or cannot be read, near byte {raw.count:,}",

@@ -1,7 +1,7 @@
 """Excel workbooks: the first sheet with a header, then one record per row."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 from zipfile import BadZipFile, ZipFile
 
@@ -45,7 +45,7 @@ def read_xlsx(
     columns = Columns.resolve(
         f"{source}, sheet {sheet!r},", header, structure, name, options, "", fingerprint, properties, decimal
     )
-    return (_record(columns, line, [_text(cell) for cell in row]) for line, row in enumerate(rows[1:], 2))
+    return row_records(columns, map(row_texts, rows[1:]))
 
 
 def read_sheet(source: str, stream: IO[bytes]) -> tuple[str, Sequence[Sequence[object]]]:
@@ -72,6 +72,16 @@ def read_sheet(source: str, stream: IO[bytes]) -> tuple[str, Sequence[Sequence[o
             + (f", or name its format with {parameter('--format')}" if accepts("--format") else ""),
         ) from error
     return sheet.name, rows
+
+
+def row_records(columns: Columns, rows: Iterable[Sequence[str | None]]) -> Iterator[Record]:
+    """Yield the rows below the header as records."""
+    return (_record(columns, line, cells) for line, cells in enumerate(rows, 2))
+
+
+def row_texts(row: Sequence[object]) -> list[str | None]:
+    """Return the cells of a row as texts, None for an empty cell."""
+    return [_text(cell) for cell in row]
 
 
 def _record(columns: Columns, line: int, cells: Sequence[str | None]) -> Record:

@@ -48,6 +48,7 @@ class AsyncUploads:
         delimiter: Delimiter | None = None,
         encoding: str | None = None,
         decimal: Decimal | None = None,
+        unit: Sequence[str] | None = None,
     ) -> str:
         """Create a collection of molecules from a file. The server does what `graphkin ingest molecules` does.
 
@@ -74,6 +75,7 @@ class AsyncUploads:
             delimiter: Delimiter of a text table.
             encoding: Encoding of a text file; default: UTF-8.
             decimal: Decimal separator of numbers in texts; default: a point.
+            unit: Units of columns whose titles lack them or have wrong ones, such as ["IC50=nM"].
 
         Returns:
             The id of the job.
@@ -105,6 +107,7 @@ class AsyncUploads:
             "delimiter": delimiter,
             "encoding": encoding,
             "decimal": decimal,
+            "unit": unit,
         }
         reply = await self._connection.send_form("/v1/collections", fields, file, filename)
         return read_reply(JobReference, reply).job
@@ -123,6 +126,7 @@ class AsyncUploads:
         delimiter: Delimiter | None = None,
         encoding: str | None = None,
         decimal: Decimal | None = None,
+        unit: Sequence[str] | None = None,
     ) -> str:
         """Append a file to a collection. The server does what `graphkin append` does.
 
@@ -138,6 +142,7 @@ class AsyncUploads:
             delimiter: Delimiter of a text table.
             encoding: Encoding of a text file; default: UTF-8.
             decimal: Decimal separator of numbers in texts; default: a point.
+            unit: Units of columns whose titles lack them or have wrong ones, such as ["IC50=nM"].
 
         Returns:
             The id of the job.
@@ -157,6 +162,7 @@ class AsyncUploads:
             "delimiter": delimiter,
             "encoding": encoding,
             "decimal": decimal,
+            "unit": unit,
         }
         path = f"{collection_path(collection)}/append"
         return read_reply(JobReference, await self._connection.send_form(path, fields, file, filename)).job
@@ -194,6 +200,7 @@ class AsyncUploads:
         delimiter: Delimiter | None = None,
         encoding: str | None = None,
         decimal: Decimal | None = None,
+        unit: Sequence[str] | None = None,
     ) -> Preview:
         """Return how the server would read a file of molecules. Nothing changes.
 
@@ -207,6 +214,7 @@ class AsyncUploads:
             delimiter: Delimiter of a text table.
             encoding: Encoding of a text file.
             decimal: Decimal separator of numbers in texts.
+            unit: Units of columns whose titles lack them or have wrong ones, such as ["IC50=nM"].
 
         Returns:
             The format, the columns with their types and units, and the first records.
@@ -223,6 +231,7 @@ class AsyncUploads:
             "delimiter": delimiter,
             "encoding": encoding,
             "decimal": decimal,
+            "unit": unit,
         }
         return read_reply(Preview, await self._connection.send_form("/v1/previews", fields, file, filename))
 

@@ -50,6 +50,7 @@ class Uploads:
         delimiter: Delimiter | None = None,
         encoding: str | None = None,
         decimal: Decimal | None = None,
+        unit: Sequence[str] | None = None,
     ) -> str:
         """Create a collection of molecules from a file. The server does what `graphkin ingest molecules` does.
 
@@ -76,6 +77,7 @@ class Uploads:
             delimiter: Delimiter of a text table.
             encoding: Encoding of a text file; default: UTF-8.
             decimal: Decimal separator of numbers in texts; default: a point.
+            unit: Units of columns whose titles lack them or have wrong ones, such as ["IC50=nM"].
 
         Returns:
             The id of the job.
@@ -107,6 +109,7 @@ class Uploads:
             "delimiter": delimiter,
             "encoding": encoding,
             "decimal": decimal,
+            "unit": unit,
         }
         reply = self._connection.send_form("/v1/collections", fields, file, filename)
         return read_reply(JobReference, reply).job
@@ -125,6 +128,7 @@ class Uploads:
         delimiter: Delimiter | None = None,
         encoding: str | None = None,
         decimal: Decimal | None = None,
+        unit: Sequence[str] | None = None,
     ) -> str:
         """Append a file to a collection. The server does what `graphkin append` does.
 
@@ -140,6 +144,7 @@ class Uploads:
             delimiter: Delimiter of a text table.
             encoding: Encoding of a text file; default: UTF-8.
             decimal: Decimal separator of numbers in texts; default: a point.
+            unit: Units of columns whose titles lack them or have wrong ones, such as ["IC50=nM"].
 
         Returns:
             The id of the job.
@@ -159,6 +164,7 @@ class Uploads:
             "delimiter": delimiter,
             "encoding": encoding,
             "decimal": decimal,
+            "unit": unit,
         }
         path = f"{collection_path(collection)}/append"
         return read_reply(JobReference, self._connection.send_form(path, fields, file, filename)).job
@@ -196,6 +202,7 @@ class Uploads:
         delimiter: Delimiter | None = None,
         encoding: str | None = None,
         decimal: Decimal | None = None,
+        unit: Sequence[str] | None = None,
     ) -> Preview:
         """Return how the server would read a file of molecules. Nothing changes.
 
@@ -209,6 +216,7 @@ class Uploads:
             delimiter: Delimiter of a text table.
             encoding: Encoding of a text file.
             decimal: Decimal separator of numbers in texts.
+            unit: Units of columns whose titles lack them or have wrong ones, such as ["IC50=nM"].
 
         Returns:
             The format, the columns with their types and units, and the first records.
@@ -225,6 +233,7 @@ class Uploads:
             "delimiter": delimiter,
             "encoding": encoding,
             "decimal": decimal,
+            "unit": unit,
         }
         return read_reply(Preview, self._connection.send_form("/v1/previews", fields, file, filename))
 

@@ -122,6 +122,8 @@ def test_data_items_of_an_sd_file_are_columns(tmp_path: Path, nci_smiles: list[s
             writer.write(molecule)
     found = preview(str(tmp_path / "t.sdf"), {})
     assert [(column.name, column.type) for column in found.columns] == [("Code", "text"), ("Ki (nM)", "number")]
+    units = preview(str(tmp_path / "t.sdf"), {"unit": ["Ki (nM)=uM"]}).columns[1]
+    assert (units.name, units.unit, units.activity) == ("Ki (nM)", "uM", "pKi")
     assert [row.name for row in found.rows] == ["title 0", "title 1", "title 2"]
     assert [row.name for row in preview(str(tmp_path / "t.sdf"), {"name_column": "Code"}).rows] == ["N0", "N1", "N2"]
 
@@ -142,6 +144,7 @@ def test_beginning_of_a_file_leaves_out_its_last_record(tmp_path: Path) -> None:
     ("name", "text", "problem"),
     [
         ("t.csv", "", "empty"),
+        ("t.zip", "PK", "zip archive"),
         ("t.csv", "smiles,smiles\nCCO,CCN\n", "same name"),
         ("t.foo", "CCO\n", "cannot be determined"),
         ("t.xlsx", "CCO\n", "not an Excel workbook"),
@@ -152,3 +155,81 @@ def test_unreadable_file_is_explained(tmp_path: Path, name: str, text: str, prob
     with pytest.raises(InvalidInput, match=problem) as failure:
         preview(write(tmp_path, name, text), {})
     assert failure.value.hint or failure.value.expected
+
+
+@pytest.mark.parametrize(
+    ("title", "unit", "shown", "activity"),
+    [
+        ("IC50", None, None, None),
+        ("IC50", "nM", "nM", "pIC50"),
+        ("IC50 (nM)", "uM", "uM", "pIC50"),
+        ("IC50 [µM]", "none", None, None),
+        ("IC50_nM", "mM", "mM", "pIC50"),
+    ],
+)
+def test_unit_of_the_request_wins_over_the_title(
+    tmp_path: Path, title: str, unit: str | None, shown: str | None, activity: str | None
+) -> None:
+    file = write(tmp_path, "t.csv", f"smiles,{title}\nCCO,5\nCCN,7\n")
+    column = preview(file, {} if unit is None else {"unit": [f"{title}={unit}"]}).columns[1]
+    assert (column.name, column.unit, column.activity) == (title, shown, activity)
+
+
+def test_second_line_of_titles_is_pointed_out(tmp_path: Path) -> None:
+    rows = [["Assay", "", "Result"], ["Code", "SMILES", "IC50"], ["A-1", "CCO", 12.5], ["A-2", "CCN", 3.0]]
+    (tmp_path / "two.xlsx").write_bytes(workbook(rows))
+    found = preview(str(tmp_path / "two.xlsx"), {})
+    assert found.smiles_column == "column 2"
+    assert "Line 2 looks like a second line of titles or units, with 'IC50'" in (found.note or "")
+    units = preview(write(tmp_path, "units.csv", "name,smiles,IC50\n,,nM\nA-1,CCO,12.5\nA-2,CCN,3\n"), {})
+    assert "with 'nM' above numbers" in (units.note or "")
+    assert preview(write(tmp_path, "one.csv", "name,smiles,IC50\nA-1,C1CC,high\nA-2,CCN,low\n"), {}).note is None
+
+
+def test_table_of_inchis_is_explained(tmp_path: Path) -> None:
+    found = preview(write(tmp_path, "t.csv", "name,InChI\nA-1,InChI=1S/CH4/h1H4\nA-2,InChI=1S/H2O/h1H2\n"), {})
+    assert (found.smiles_column, found.accepted) == (None, 0)
+    assert "The column 'InChI' holds InChIs" in (found.note or "")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "accepted", "rejected"),
+    [
+        ("LIST.SMI", "CCO\nCCN\n", 2, 0),
+        ("TABLE.CSV", "Code;SMILES;Ki\nA;CCO;1,5\nB;CCN;2,5\n", 2, 0),
+        ("T.Csv.GZ", "smiles\nCCO\n", 1, 0),
+    ],
+)
+def test_extension_may_have_upper_case(tmp_path: Path, name: str, text: str, accepted: int, rejected: int) -> None:
+    found = preview(write(tmp_path, name, text), {})
+    assert (found.accepted, found.rejected) == (accepted, rejected)
+
+
+def test_broken_record_of_an_sd_file_is_shown_with_its_reason(tmp_path: Path) -> None:
+    from rdkit import Chem
+
+    good = Chem.MolToMolBlock(Chem.MolFromSmiles("CCO"))
+    broken = good.replace(" 3  2  0", " 9  9  0", 1)
+    found = preview(write(tmp_path, "t.sdf", f"{good}$$$$\n{broken}$$$$\n{good}$$$$\n"), {})
+    assert [row.smiles for row in found.rows] == ["CCO", None, "CCO"]
+    assert found.rows[1].reason
+
+
+def test_name_column_of_real_files_is_never_a_number(shared_tables: list[Path]) -> None:
+    for file in shared_tables:
+        found = preview(str(file), {})
+        named = [column for column in found.columns if column.role == "name"]
+        assert [column.name for column in named] == [*filter(None, [NAMES.get(file.name)])], file.name
+        assert all(column.texts for column in named), file.name
+
+
+NAMES = {"BBBP.csv": "name", "bace.csv.gz": "CID", "tox21.csv.gz": "mol_id", "pi3k-alpha.csv": "name"}
+"""Columns of names in files of others."""
+
+
+@pytest.fixture
+def shared_tables() -> list[Path]:
+    """Return tables as others wrote them: the one of the documentation, and those of ../shared where it exists."""
+    root = Path(__file__).parents[3]
+    shared = sorted((root.parent / "shared" / "data").glob("mole*/*.csv*"))
+    return [root / "docs" / "assets" / "pi3k-alpha.csv", *(file for file in shared if "moses" not in file.name)]

@@ -3467,7 +3467,8 @@ export interface components {
          *
          *     The fields `format`, `delimiter`, `encoding`, `decimal`, `smiles_column` and `name_column` can be sent with the
          *     upload as they are. `read` records were read, `accepted` of them would become items, and `rejected` would not.
-         *     `complete` says whether these are all records of the file. `rows` shows the first records.
+         *     `complete` says whether these are all records of the file. `rows` shows the first records. `note` is advice on a
+         *     file that is probably not meant as it would be read.
          */
         Preview: {
             /**
@@ -3541,6 +3542,12 @@ export interface components {
              * @example false
              */
             complete: boolean;
+            /**
+             * Note
+             * @description Advice on a file that is probably not meant as it would be read; null if there is none.
+             * @example null
+             */
+            note: string | null;
         };
         /**
          * PreviewColumn
@@ -4731,6 +4738,15 @@ export interface components {
              */
             decimal?: ("." | ",") | null;
             /**
+             * Unit
+             * @description Unit of a column whose title lacks it or has a wrong one, as COLUMN=UNIT, a field for each. The unit becomes part of the title, such as `IC50 (nM)`.
+             * @default null
+             * @example [
+             *       "IC50=nM"
+             *     ]
+             */
+            unit?: string[] | null;
+            /**
              * Properties
              * @description Columns or data items to keep, a field for each. One empty field keeps none. The default is all.
              * @default null
@@ -5053,6 +5069,15 @@ export interface components {
              * @example .
              */
             decimal?: ("." | ",") | null;
+            /**
+             * Unit
+             * @description Unit of a column whose title lacks it or has a wrong one, as COLUMN=UNIT, a field for each. The unit becomes part of the title, such as `IC50 (nM)`.
+             * @default null
+             * @example [
+             *       "IC50=nM"
+             *     ]
+             */
+            unit?: string[] | null;
             /**
              * Properties
              * @description Columns or data items to keep, a field for each. One empty field keeps none. The default is all.
@@ -5624,6 +5649,15 @@ export interface components {
              * @example .
              */
             decimal?: ("." | ",") | null;
+            /**
+             * Unit
+             * @description Unit of a column whose title lacks it or has a wrong one, as COLUMN=UNIT, a field for each. The unit becomes part of the title, such as `IC50 (nM)`.
+             * @default null
+             * @example [
+             *       "IC50=nM"
+             *     ]
+             */
+            unit?: string[] | null;
             /**
              * Partial
              * @description Whether the file is the beginning of a larger text file. Its last record is then ignored.
@@ -7951,6 +7985,9 @@ export interface operations {
                  *       "delimiter": "comma",
                  *       "encoding": "cp1252",
                  *       "decimal": ".",
+                 *       "unit": [
+                 *         "IC50=nM"
+                 *       ],
                  *       "properties": [
                  *         "IC50 (nM)"
                  *       ],
@@ -13456,6 +13493,9 @@ export interface operations {
                  *       "delimiter": "comma",
                  *       "encoding": "cp1252",
                  *       "decimal": ".",
+                 *       "unit": [
+                 *         "IC50=nM"
+                 *       ],
                  *       "properties": [
                  *         "IC50 (nM)"
                  *       ],
@@ -13745,6 +13785,9 @@ export interface operations {
                  *       "delimiter": "comma",
                  *       "encoding": "cp1252",
                  *       "decimal": ".",
+                 *       "unit": [
+                 *         "IC50=nM"
+                 *       ],
                  *       "partial": false
                  *     }
                  */
