@@ -36,7 +36,7 @@ from typing import Any, BinaryIO
 from graphkin.api.settings import Settings
 from graphkin.protocol.errors import Conflict, Forbidden, NotFound, StoreBusy, StoreError
 from graphkin.protocol.replies import UploadLimits
-from graphkin.protocol.uploads import PUBLISH, Job, JobError
+from graphkin.protocol.uploads import PUBLISH, Job, JobError, too_much_memory
 from graphkin.protocol.values import JobCommand
 from graphkin.runtime.files import absolute_location
 from graphkin.runtime.folders import FILE_MODE, make_private_folder
@@ -53,6 +53,10 @@ _INTERRUPTED = JobError(
     expected=None,
     hint="start it again; if it happens again, the machine may lack memory",
 )
+_NO_MEMORY = re.compile(rb"bad_alloc|MemoryError|out of memory|cannot allocate memory|malloc of size", re.IGNORECASE)
+"""Last words of a process that a library has ended because it got no memory."""
+
+_LAST_BYTES = 10_000  # bytes of the output in which these words are
 _INTERRUPTED_PUBLISHING = JobError(
     detail="the process of the job was killed while it published",
     given=None,
@@ -78,6 +82,7 @@ class Jobs:
         self._max_running = settings.jobs
         self._enabled = settings.accepts_writes
         self._seconds = settings.upload_seconds
+        self._memory = settings.job_bytes
         self.upload_bytes = settings.upload_bytes
         self._processes: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
@@ -163,6 +168,7 @@ class Jobs:
                 "source": source if name is None else name,
                 "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
                 "store": self._location,
+                "memory": self._memory,
                 "arguments": arguments,
             }
             (folder / "request.json").write_text(json.dumps(request))
@@ -308,7 +314,7 @@ def _read_job(folder: Path) -> Job:
     except (OSError, ValueError):
         status = {"state": "running"}
     if status["state"] == "running" and not is_alive:
-        status |= _interruption(folder, status.get("stage"))
+        status |= _interruption(folder, status.get("stage"), request.get("memory", 0))
     start = {"stage": "start", "done": 0} | dict.fromkeys(
         ("of", "unit", "note", "items", "rejected", "generation", "error")
     )
@@ -316,12 +322,14 @@ def _read_job(folder: Path) -> Job:
     return Job(id=folder.name, **shown, **{**start, **status})
 
 
-def _interruption(folder: Path, stage: str | None) -> dict[str, Any]:
+def _interruption(folder: Path, stage: str | None, memory: int) -> dict[str, Any]:
     """Return the state, and the error, of a job whose process has ended without a result."""
     if stage == PUBLISH:
         return {"state": "failed", "error": _INTERRUPTED_PUBLISHING}
     if (folder / "canceled").exists():
         return {"state": "canceled"}
+    if _NO_MEMORY.search((folder / "output").read_bytes()[-_LAST_BYTES:]):
+        return {"state": "failed", "error": too_much_memory(memory)}
     return {"state": "failed", "error": _INTERRUPTED}
 
 

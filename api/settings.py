@@ -49,6 +49,7 @@ class Settings(BaseSettings):
         upload_bytes: Maximum size of the body of an upload, in bytes.
         upload_seconds: Maximum time for the body of an upload, in seconds.
         jobs: Maximum number of jobs that change the store at once.
+        job_bytes: Maximum memory of each process of a job, in bytes.
 
     Raises:
         InvalidInput: A setting is invalid. The error names it.
@@ -81,6 +82,7 @@ class Settings(BaseSettings):
     upload_bytes: Annotated[int, Field(gt=0)] = 200 * 2**20
     upload_seconds: Annotated[float, Field(gt=0)] = 600.0
     jobs: Annotated[int, Field(ge=1, le=64)] = 2
+    job_bytes: Annotated[int, Field(gt=0)] = 16 * 2**30
 
     def __init__(self, **values: Any) -> None:
         try:

@@ -24,8 +24,9 @@ from graphkin.ingest.progress import Progress
 from graphkin.protocol.errors import GraphkinError
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.parameters import name_fields
-from graphkin.protocol.uploads import PUBLISH
+from graphkin.protocol.uploads import PUBLISH, too_much_memory
 from graphkin.runtime.files import atomic_path
+from graphkin.runtime.workers.worker import limit_memory
 
 if TYPE_CHECKING:
     from graphkin.ingest.options import IngestOptions
@@ -91,6 +92,7 @@ def main(folder: Path) -> None:
     signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_stop_with_server, daemon=True).start()
     os.nice(_NICENESS)
+    limit_memory(request["memory"])  # The processes that this one starts inherit the limit.
     fields: dict[str, Any] = {}
     try:
         fields = {"state": "done", **_COMMANDS[request["command"]](request, folder, status)}
@@ -98,6 +100,8 @@ def main(folder: Path) -> None:
         pass  # The server knows why it has stopped the job.
     except GraphkinError as error:
         fields = {"state": "failed", "error": _error_fields(error), **_failed_rejections(request, folder)}
+    except MemoryError:
+        fields = {"state": "failed", "error": too_much_memory(request["memory"]).model_dump()}
     except Exception:
         traceback.print_exc()
         hint = f"report it with the file `output` that the cache folder of the server has in jobs/…/{folder.name}"
@@ -180,6 +184,7 @@ def _options(items: str, request: Mapping[str, Any]) -> "IngestOptions":
     """Return the options of a run from the fields of an upload of items, such as "molecules"."""
     from graphkin.ingest.options import IngestOptions
     from graphkin.ingest.recipes import read_options
+    from graphkin.protocol.units import parse_units, titles_with_units
 
     arguments = request["arguments"]
     properties = arguments["properties"]
@@ -192,6 +197,7 @@ def _options(items: str, request: Mapping[str, Any]) -> "IngestOptions":
         delimiter=arguments["delimiter"],
         encoding=arguments["encoding"],
         decimal=arguments["decimal"] or ".",
+        titles=tuple(titles_with_units(parse_units(arguments["unit"] or ())).items()),
     )
     return IngestOptions(
         read=read,

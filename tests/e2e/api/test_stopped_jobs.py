@@ -55,6 +55,7 @@ def test_job_stopped_while_publishing_says_whether_its_generation_exists(
         "source": "mine.csv",
         "started_at": "2026-11-27T08:00:00+00:00",
         "store": str(tmp_path / "store"),
+        "memory": settings.job_bytes,
         "arguments": form.model_dump(mode="json", exclude={"file", "name"}),
     }
     (folder / "request.json").write_text(json.dumps(request))

@@ -1,5 +1,7 @@
 """Uploads create and change collections, in jobs that every server of the store sees and that end with their server."""
 
+import asyncio
+import gzip
 import io
 import json
 import os
@@ -18,10 +20,11 @@ import psutil
 import pytest
 
 from graphkin.api.jobs import safe_name
+from graphkin.api.previews import Previews
 from graphkin.api.settings import Settings
 from graphkin.client import Graphkin
 from graphkin.ingest import pipeline
-from graphkin.protocol.errors import Conflict, NotFound
+from graphkin.protocol.errors import Conflict, NotFound, StoreBusy
 from graphkin.protocol.keys import create_key
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
@@ -31,6 +34,8 @@ Serve = Callable[..., AbstractContextManager[httpx.Client]]
 
 TABLE = "id,Structure,IC50 (nM)\nA,CCO,12\nB,CCN,3\nC,CCCO,40\nD,CCCCO,7\n"
 FIELDS = {"name": "mine", "smiles_column": "Structure", "threshold": "0.2"}
+GRAPHKIN = Path(sys.executable).with_name("graphkin")
+UNFINISHED = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.smi"\r\n\r\nCCO'
 SERVER = (
     "from graphkin.api.serve import Server\n"
     "from graphkin.api.settings import Settings\n"
@@ -122,6 +127,29 @@ def test_upload_publishes_the_generation_of_an_ingest(writer: httpx.Client, tmp_
             server.job_rejections(job)
 
 
+def test_upload_with_units_publishes_the_generation_of_the_command(writer: httpx.Client, tmp_path: Path) -> None:
+    text = "Code,Structure,IC50,Ki (nM),Dose mM\nA-1,CCO,12,3,1\nA-2,CCN,<3,4,2\nA-3,CCCO,40,5,3\n"
+    (tmp_path / "units.csv").write_text(text)
+    units = ["IC50=nM", "Ki (nM)=uM", "Dose mM=none"]
+    command = ["ingest", "molecules", str(tmp_path / "units.csv"), "--store", str(tmp_path / "store")]
+    command += ["--collection", "units", "--smiles-column", "Structure", "--json"]
+    command += [part for unit in units for part in ("--unit", unit)]
+    ingest = subprocess.run([GRAPHKIN, *command], check=True, capture_output=True, text=True)
+    expected = json.loads(ingest.stdout)["generation"]
+    fields = {"name": "units", "smiles_column": "Structure", "unit": units}
+    job = wait(writer, upload(writer, text=text, file_name="units.csv", **fields))
+    assert (job["state"], job["error"], job["generation"]) == ("done", None, expected)
+    properties = writer.get("/v1/collections/units").json()["manifest"]["properties"]
+    assert {"IC50 (nM)", "Ki (uM)", "Dose"} <= {*properties}
+    assert not {"IC50", "Ki (nM)", "Dose mM"} & {*properties}
+    activities = writer.get("/v1/collections/units/descriptors").json()["activities"]
+    assert [(each["label"], each["unit"]) for each in activities] == [("pIC50", "nM"), ("pKi", "uM")]
+    job = wait(writer, upload(writer, text=text, file_name="units.csv", **{**fields, "name": "no", "unit": ["x=nM"]}))
+    assert job["error"]["detail"] == "no record of units.csv has a value in a column 'x'"
+    refused = upload(writer, text=text, file_name="units.csv", **{**fields, "name": "no", "unit": ["IC50=kg"]})
+    assert refused.status_code == 422
+
+
 def test_job_that_fails_publishes_nothing_and_says_why(writer: httpx.Client) -> None:
     text = "smiles\nCCO\nC1CC\nC1C\n"
     job = wait(writer, upload(writer, text=text, file_name="my file.csv", name_column="", name="bad"))
@@ -138,6 +166,20 @@ def test_job_that_fails_publishes_nothing_and_says_why(writer: httpx.Client) -> 
     job = wait(writer, upload(writer, text="a,b\n1,2\n", **{**FIELDS, "name": "bad"}))
     assert job["error"]["hint"] == "name the column with smiles_column="
     assert writer.get("/v1/collections/bad").status_code == 404
+
+
+def test_job_that_needs_too_much_memory_says_so(serve: Serve, tmp_path: Path) -> None:
+    """A small compressed table of long texts needs more memory than the limit."""
+    cell = "x" * 900_000
+    rows = "".join(f"{'C' * (number + 1)}O,{cell}{number}\n" for number in range(900))
+    file = {"file": ("long.csv.gz", gzip.compress(f"smiles,comment\n{rows}".encode(), 1))}
+    with serve(tmp_path / "store", job_bytes=700 * 2**20) as client:
+        job = wait(client, client.post("/v1/collections", data={"name": "long"}, files=file))
+        assert job["state"] == "failed"
+        assert job["error"]["detail"] == "the job needs more memory than this server permits; nothing was published"
+        assert job["error"]["expected"] == "at most 700 MiB for each process"
+        assert "GRAPHKIN_JOB_BYTES" in job["error"]["hint"]
+        assert client.get("/v1/collections").json()["collections"] == []
 
 
 def test_job_is_canceled_from_another_server_and_leaves_its_slot(serve: Serve, tmp_path: Path, nci_file: Path) -> None:
@@ -284,6 +326,7 @@ def test_limits_of_uploads(store_folder: Path, serve: Serve) -> None:
             400,
             "cannot be read",
         ),
+        ({"content": UNFINISHED, "headers": {"Content-Type": "multipart/form-data; boundary=b"}}, 400, "last boundary"),
         ({"data": {"name": "mine"}, "files": {"other": ("a.csv", TABLE)}}, 422, "file"),
         ({"data": {"name": "mine", "file": TABLE}, "files": {"file": ("a.csv", TABLE)}}, 400, "not a file"),
         ({"data": {"name": "mine"}, "files": [("file", ("a.csv", TABLE))] * 2}, 400, "Too many files"),
@@ -334,6 +377,30 @@ def test_preview_of_a_huge_empty_sheet_is_refused(client: httpx.Client) -> None:
     reply = client.post("/v1/previews", files={"file": ("sparse.xlsx", file.getvalue())})
     assert reply.status_code == 422
     assert reply.json()["detail"] == "the beginning of the file takes too much memory to read"
+
+
+def test_oldest_waiting_preview_makes_place_for_the_newest() -> None:
+    """Clients that wait hold no more than a bounded number of files."""
+
+    async def wait(previews: Previews, number: int, outcomes: dict[int, str], release: asyncio.Event) -> None:
+        try:
+            async with previews.place():
+                await release.wait()
+            outcomes[number] = "served"
+        except StoreBusy as error:
+            outcomes[number] = f"busy, retry after {error.retry_after} s"
+
+    async def run() -> dict[int, str]:
+        previews, outcomes, release = Previews(None, max_waiting=3), {}, asyncio.Event()  # type: ignore[arg-type]
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(5):
+                tasks.create_task(wait(previews, number, outcomes, release))
+                await asyncio.sleep(0)
+            release.set()
+        return outcomes
+
+    busy = "busy, retry after 5 s"
+    assert asyncio.run(run()) == {0: busy, 1: busy, 2: "served", 3: "served", 4: "served"}
 
 
 @pytest.mark.parametrize(
