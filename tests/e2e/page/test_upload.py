@@ -15,17 +15,17 @@ Serve = Callable[..., Any]
 
 PATIENCE = 60_000  # milliseconds: a preview and a job start a process each, which yields to all others
 
-TABLE = """Code;Structure;IC50 nM;Batch
-AB-1;O=C(Nc1ccccc1)c1ccc(F)cc1;37,5;7
-AB-2;O=C(Nc1ccccc1)c1ccc(Cl)cc1;>10000;7
-AB-3;O=C(Nc1ccccc1)c1ccc(Br)cc1;14,5;7
-AB-4;O=C(Nc1ccccc1)c1ccc(C)cc1;;7
-AB-5;O=C(Nc1ccccc1)c1ccc(O)cc1;n.d.;8
-AB-6;O=C(Nc1ccccc1)c1ccc(N)cc1;2,5;8
-AB-7;O=C(Nc1ccccc1)c1ccc(OC)cc1;820;8
-AB-8;O=C(Nc1ccccc1)c1ccc(CC)cc1;95,5;8
-AB-9;O=C(Nc1ccccc1)c1ccc(SC)cc1;61;8
-AB-10;CN(C)(C)(C)c1ccccc1;5,5;8
+TABLE = """Code;Structure;IC50 nM;Batch;Ki
+AB-1;O=C(Nc1ccccc1)c1ccc(F)cc1;37,5;7;4
+AB-2;O=C(Nc1ccccc1)c1ccc(Cl)cc1;>10000;7;9
+AB-3;O=C(Nc1ccccc1)c1ccc(Br)cc1;14,5;7;16
+AB-4;O=C(Nc1ccccc1)c1ccc(C)cc1;;7;25
+AB-5;O=C(Nc1ccccc1)c1ccc(O)cc1;n.d.;8;36
+AB-6;O=C(Nc1ccccc1)c1ccc(N)cc1;2,5;8;49
+AB-7;O=C(Nc1ccccc1)c1ccc(OC)cc1;820;8;64
+AB-8;O=C(Nc1ccccc1)c1ccc(CC)cc1;95,5;8;81
+AB-9;O=C(Nc1ccccc1)c1ccc(SC)cc1;61;8;100
+AB-10;CN(C)(C)(C)c1ccccc1;5,5;8;121
 """
 
 DROP = """([name, text]) => {
@@ -49,10 +49,13 @@ def test_dropped_table_becomes_the_first_collection(page: Page, serve: Serve, lo
         page.evaluate(DROP, ["Compounds 2026.csv", TABLE])
         page.get_by_text("9 of 10 records can be read.").wait_for(timeout=PATIENCE)
         expect(page.get_by_label("Structures (SMILES)")).to_have_value("Structure")
-        page.get_by_role("combobox", name="Names").select_option("Code")
+        expect(page.get_by_role("combobox", name="Names")).to_have_value("Code")
         page.get_by_role("list", name="First records").get_by_text("AB-1", exact=True).wait_for(timeout=PATIENCE)
         expect(page.get_by_role("combobox", name="Decimal separator")).to_have_value(",")
         expect(page.get_by_role("row", name="IC50 nM")).to_contain_text("Numbers, in nM, so pIC50 is computed")
+        expect(page.get_by_role("row", name="Ki ")).to_contain_text("Numbers")
+        page.get_by_label("Unit of Ki").select_option("nM")
+        expect(page.get_by_role("row", name="Ki ")).to_contain_text("Numbers, in nM, so pKi is computed", timeout=PATIENCE)
         page.get_by_role("checkbox", name="Batch").uncheck()
         expect(page.get_by_role("list", name="First records").get_by_role("img")).to_have_count(6)
         look(page, "upload preview")
@@ -75,6 +78,7 @@ def test_dropped_table_becomes_the_first_collection(page: Page, serve: Serve, lo
         assert "CN(C)(C)(C)c1ccccc1" in rejected["input"]
         manifest = details(client, "assay")["manifest"]
         assert manifest["properties"]["IC50 nM"] == "number"
+        assert manifest["properties"]["Ki (nM)"] == "number"
         assert "Batch" not in manifest["properties"]
         assert [manifest["recipe"][name] for name in ("threshold", "top_k")] == [0.5, 0]
 

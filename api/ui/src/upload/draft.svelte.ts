@@ -12,6 +12,10 @@ export interface ReadSettings {
   decimal: string | null;
 }
 
+/** Units that a user can set for a column, with a title for people. */
+export const UNITS = { none: "no unit", pM: "pM", nM: "nM", uM: "µM", mM: "mM" } as const;
+type ColumnUnit = keyof typeof UNITS;
+
 /** What happens to the values of a compound that occurs in several records. */
 export const DUPLICATES = {
   first: "Keep the first value",
@@ -36,6 +40,8 @@ class UploadDraft {
   read: ReadSettings = $state({ ...DETECTED });
   /** Columns that do not become properties. */
   droppedColumns: string[] = $state([]);
+  /** Units that the user has set, by the title of the column. */
+  units: Record<string, ColumnUnit> = $state({});
   recipe: Recipe = $state({ ...RECIPES.mixed.recipe });
   duplicates: keyof typeof DUPLICATES = $state("first");
   /** Largest share of rejected records, in percent. */
@@ -47,6 +53,7 @@ class UploadDraft {
     this.name = collectionNameOf(file.name);
     this.read = { ...DETECTED };
     this.droppedColumns = [];
+    this.units = {};
   }
 
   /** Forget the file. */
@@ -57,7 +64,7 @@ class UploadDraft {
 
   /** Return the fields of a preview: what the user decided about reading the file. */
   readFields(): Field[] {
-    return fieldsOf({ ...this.read });
+    return [...fieldsOf({ ...this.read }), ...unitFields(Object.entries(this.units))];
   }
 
   /** Return the fields of an upload. The file is read as in the preview. */
@@ -66,6 +73,7 @@ class UploadDraft {
     const common = [
       ...fieldsOf({ format, delimiter, encoding, decimal, smiles_column, name_column }),
       ...this.propertyFields(preview),
+      ...unitFields(this.keptColumns(preview).flatMap((name): [string, ColumnUnit][] => (this.units[name] ? [[name, this.units[name]]] : []))),
       ...fieldsOf({ max_rejected: this.maxRejected / 100 }),
     ];
     if (this.isAppend) return common;
@@ -75,12 +83,24 @@ class UploadDraft {
   }
 
   /** Return a field for each column to keep, one empty field to keep none, and no field to keep all. */
-  private propertyFields({ columns }: Preview): Field[] {
-    const titles = columns.filter(({ role }) => role === "property").map(({ name }) => name);
-    const kept = titles.filter((title) => !this.droppedColumns.includes(title));
-    if (kept.length === titles.length) return [];
+  private propertyFields(preview: Preview): Field[] {
+    const kept = this.keptColumns(preview);
+    if (kept.length === preview.columns.filter(isProperty).length) return [];
     return (kept.length ? kept : [""]).map((title): Field => ["properties", title]);
   }
+
+  /** Return the titles of the columns that become properties. */
+  private keptColumns({ columns }: Preview): string[] {
+    return columns.filter(isProperty).map(({ name }) => name).filter((title) => !this.droppedColumns.includes(title));
+  }
+}
+
+function isProperty({ role }: Preview["columns"][number]): boolean {
+  return role === "property";
+}
+
+function unitFields(units: [column: string, unit: ColumnUnit][]): Field[] {
+  return units.map(([column, unit]) => ["unit", `${column}=${unit}`]);
 }
 
 /** Return the fields that have a value. */

@@ -38,3 +38,14 @@ it("columns are named only if some are left out, and an empty field keeps none",
   draft.droppedColumns = ["Batch", "IC50 nM"];
   expect(draft.uploadFields(preview)).toContainEqual(["properties", ""]);
 });
+
+it("a preview is sent the units that the user has set, and an upload those of the columns that it keeps", () => {
+  draft.choose(new File(["x"], "a.csv"));
+  draft.isAppend = true;
+  draft.units = { "IC50 nM": "uM", Batch: "none" };
+  draft.droppedColumns = ["Batch"];
+  expect(draft.readFields()).toEqual([["unit", "IC50 nM=uM"], ["unit", "Batch=none"]]);
+  expect(draft.uploadFields(preview)).toEqual([...reading, ["properties", "IC50 nM"], ["unit", "IC50 nM=uM"], ["max_rejected", "0.1"]]);
+  draft.choose(new File(["x"], "b.csv"));
+  expect(draft.readFields()).toEqual([]);
+});
