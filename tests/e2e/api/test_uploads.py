@@ -136,7 +136,7 @@ def test_upload_with_units_publishes_the_generation_of_the_command(writer: httpx
     command += [part for unit in units for part in ("--unit", unit)]
     ingest = subprocess.run([GRAPHKIN, *command], check=True, capture_output=True, text=True)
     expected = json.loads(ingest.stdout)["generation"]
-    fields = {"name": "units", "smiles_column": "Structure", "unit": units}
+    fields: dict[str, Any] = {"name": "units", "smiles_column": "Structure", "unit": units}
     job = wait(writer, upload(writer, text=text, file_name="units.csv", **fields))
     assert (job["state"], job["error"], job["generation"]) == ("done", None, expected)
     properties = writer.get("/v1/collections/units").json()["manifest"]["properties"]
@@ -391,7 +391,8 @@ def test_oldest_waiting_preview_makes_place_for_the_newest() -> None:
             outcomes[number] = f"busy, retry after {error.retry_after} s"
 
     async def run() -> dict[int, str]:
-        previews, outcomes, release = Previews(None, max_waiting=3), {}, asyncio.Event()  # type: ignore[arg-type]
+        previews, release = Previews(None, max_waiting=3), asyncio.Event()  # type: ignore[arg-type]
+        outcomes: dict[int, str] = {}
         async with asyncio.TaskGroup() as tasks:
             for number in range(5):
                 tasks.create_task(wait(previews, number, outcomes, release))

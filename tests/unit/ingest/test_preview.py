@@ -176,7 +176,12 @@ def test_unit_of_the_request_wins_over_the_title(
 
 
 def test_second_line_of_titles_is_pointed_out(tmp_path: Path) -> None:
-    rows = [["Assay", "", "Result"], ["Code", "SMILES", "IC50"], ["A-1", "CCO", 12.5], ["A-2", "CCN", 3.0]]
+    rows: list[list[Any]] = [
+        ["Assay", "", "Result"],
+        ["Code", "SMILES", "IC50"],
+        ["A-1", "CCO", 12.5],
+        ["A-2", "CCN", 3.0],
+    ]
     (tmp_path / "two.xlsx").write_bytes(workbook(rows))
     found = preview(str(tmp_path / "two.xlsx"), {})
     assert found.smiles_column == "column 2"
