@@ -13,7 +13,6 @@ from click.core import ParameterSource
 
 from graphkin.cli.help import option
 from graphkin.protocol.errors import InvalidInput
-from graphkin.protocol.units import parse_units, titles_with_units
 from graphkin.protocol.values import BUTINA_THRESHOLD, MAX_SEED, ClusterMethod, Duplicates, Pad, PolicyName, Rank
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -319,6 +318,8 @@ def table_columns(command: Callable[..., None]) -> Callable[..., None]:
     )
     @wraps(command)
     def wrapper(**arguments: Any) -> None:
+        from graphkin.protocol.units import parse_units, titles_with_units
+
         table_options = {name: arguments.pop(name) for name in _TABLE_OPTIONS}
         table_options["properties"] = table_options["properties"] or None
         table_options["titles"] = tuple(titles_with_units(parse_units(arguments.pop("units"))).items())

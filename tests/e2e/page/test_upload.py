@@ -55,7 +55,9 @@ def test_dropped_table_becomes_the_first_collection(page: Page, serve: Serve, lo
         expect(page.get_by_role("row", name="IC50 nM")).to_contain_text("Numbers, in nM, so pIC50 is computed")
         expect(page.get_by_role("row", name="Ki ")).to_contain_text("Numbers")
         page.get_by_label("Unit of Ki").select_option("nM")
-        expect(page.get_by_role("row", name="Ki ")).to_contain_text("Numbers, in nM, so pKi is computed", timeout=PATIENCE)
+        expect(page.get_by_role("row", name="Ki ")).to_contain_text(
+            "Numbers, in nM, so pKi is computed", timeout=PATIENCE
+        )
         page.get_by_role("checkbox", name="Batch").uncheck()
         expect(page.get_by_role("list", name="First records").get_by_role("img")).to_have_count(6)
         look(page, "upload preview")
