@@ -246,7 +246,7 @@ def _common_core(smiles: Sequence[str]) -> Core:
             else f"no common substructure of these molecules was found within {SECONDS} s",
             given=f"{len(smiles):,} molecules",
             expected="molecules of one series, or a core",
-            hint="set core, or select molecules that are more alike",
+            hint="set a core, select the molecules of one series by filters, or open one of their clusters",
         )
     return Core(mcs.smarts, "mcs", len(compared), mcs.complete)
 

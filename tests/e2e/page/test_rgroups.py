@@ -204,7 +204,12 @@ def test_table_is_downloaded(page: Page, frame: pd.DataFrame) -> None:
 def test_diverse_collection_asks_for_a_series(page: Page, look: Look) -> None:
     page.goto("/?collection=nci")
     page.get_by_role("link", name="SAR").click()
-    expect(page.get_by_role("alert")).to_contain_text("no common substructure")
+    alert = page.get_by_role("alert")
+    expect(alert.locator("strong")).to_have_text("No R-group table")
+    expect(alert).to_contain_text("no common substructure")
+    expect(alert).to_contain_text(
+        "set a core, select the molecules of one series by filters, or open one of their clusters"
+    )
     expect(page.get_by_role("main")).to_contain_text(
         "Filter them, or open a cluster or the selection as an R-group table."
     )
