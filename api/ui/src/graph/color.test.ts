@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cellColor, colorByComponent, colorByNumber, lighten, type ColorScheme, scaleColor, scaleStops } from "./color";
+import { cellColor, colorByComponent, colorByNumber, lighten, type ColorScheme, rangeOf, scaleColor, scaleEnds, scaleStops } from "./color";
 
 const parts = (color: string) => [1, 3, 5].map((start) => Number.parseInt(color.slice(start, start + 2), 16) / 255);
 
@@ -28,7 +28,7 @@ describe("colors", () => {
 
   it("get lighter with the number, and are null for a missing number", () => {
     const { nodes, range, missingCount } = colorByNumber([10, 0, null, "x", 5, NaN], "light");
-    expect([range, missingCount]).toEqual([[0, 10], 3]);
+    expect([range?.min, range?.max, missingCount]).toEqual([0, 10, 3]);
     expect([nodes[2], nodes[3], nodes[5]]).toEqual([null, null, null]);
     const [most, least, , , middle] = nodes.map((color) => (color === null ? NaN : luminance(color)));
     expect(least).toBeLessThan(middle!);
@@ -41,7 +41,25 @@ describe("colors", () => {
     [[3, 3], [3, 3]],
   ])("accept the values %j", (values, range) => {
     expect(colorByNumber(values, "dark").nodes).toHaveLength(values.length);
-    expect(colorByNumber(values, "dark").range).toEqual(range);
+    const ends = colorByNumber(values, "dark").range;
+    expect(ends && [ends.min, ends.max]).toEqual(range);
+  });
+
+  it("spread over all numbers but outliers, which have the color of an end", () => {
+    const numbers = Array.from({ length: 100 }, (_, index) => index);
+    const { nodes, range } = colorByNumber([...numbers, 1e6], "light");
+    expect(range).toMatchObject({ min: 2, max: 98, isClipped: [true, true] });
+    expect(scaleEnds(range!)).toEqual(["≤ 2", "≥ 98"]);
+    expect(nodes.at(-1)).toBe(nodes[98]);
+    expect(nodes[0]).toBe(nodes[2]);
+    expect(new Set(nodes).size).toBeGreaterThan(50);
+  });
+
+  it.each([
+    [Array.from({ length: 100 }, (_, index) => index), 0, 99],
+    [[...Array<number>(99).fill(5), 7], 5, 7], // Nearly all numbers are equal: a clipped scale would have no span.
+  ])("keep the full range without outliers", (numbers, min, max) => {
+    expect(rangeOf(numbers)).toEqual({ min, max, isClipped: [false, false], missingCount: 0 });
   });
 
   it.each<[ColorScheme, string]>([

@@ -1,4 +1,5 @@
 import { interpolateViridis } from "d3-scale-chromatic";
+import { formatAll } from "../results/columns";
 import type { Cut } from "./cut";
 
 // Okabe and Ito (2008): distinguishable with any kind of color vision.
@@ -22,7 +23,7 @@ export interface Coloring {
   /** Colors of the largest clusters, largest first; empty if the colors stand for numbers. */
   components: string[];
   /** Values at the ends of the scale; null if the colors stand for clusters or no item has a value. */
-  range: [number, number] | null;
+  range: Omit<ColorRange, "missingCount"> | null;
   /** Number of items without a value. */
   missingCount: number;
 }
@@ -37,31 +38,56 @@ export function colorByComponent({ component, sizes }: Pick<Cut, "component" | "
   };
 }
 
-/** Return the ends of the numbers among some values, and how many values are none. Without numbers, `min` exceeds `max`. */
-export function rangeOf(values: ArrayLike<unknown>): { min: number; max: number; missingCount: number } {
-  let [min, max, missingCount] = [Infinity, -Infinity, 0];
-  for (let index = 0; index < values.length; index++) {
-    const value = values[index];
-    if (typeof value !== "number" || Number.isNaN(value)) missingCount++;
-    else {
-      if (value < min) min = value;
-      if (value > max) max = value;
-    }
-  }
-  return { min, max, missingCount };
+/** Numbers at the ends of a color scale. */
+export interface ColorRange {
+  min: number;
+  max: number;
+  /** Whether some numbers lie below `min` or above `max`. They have the color of that end. */
+  isClipped: readonly [low: boolean, high: boolean];
+  missingCount: number;
+}
+
+const CLIPPED_SHARE = 0.02; // share of the numbers that each end may leave out
+const STRETCH = 2; // smallest ratio of the full range to the clipped one at which the scale is clipped
+
+/**
+ * Return the ends of the numbers among some values, and how many values are none. Without numbers, `min` exceeds `max`.
+ *
+ * Outliers would give nearly the same color to all other numbers. If they stretch the range to more than twice that of
+ * the 2nd to the 98th percentile, these percentiles are the ends.
+ */
+export function rangeOf(values: ArrayLike<unknown>): ColorRange {
+  const numbers = Float64Array.from(Array.from(values).filter((value): value is number => typeof value === "number" && !Number.isNaN(value))).sort();
+  const missingCount = values.length - numbers.length;
+  if (numbers.length === 0) return { min: Infinity, max: -Infinity, isClipped: [false, false], missingCount };
+  const [first, last, cut] = [numbers[0]!, numbers.at(-1)!, Math.floor(CLIPPED_SHARE * numbers.length)];
+  const [low, high] = [numbers[cut]!, numbers[numbers.length - 1 - cut]!];
+  const isStretched = high > low && last - first > STRETCH * (high - low);
+  if (!isStretched) return { min: first, max: last, isClipped: [false, false], missingCount };
+  return { min: low, max: high, isClipped: [first < low, last > high], missingCount };
+}
+
+/** Return the texts at the ends of a color scale: `≤ 4.1` if the color of that end stands for lower numbers too. */
+export function scaleEnds({ min, max, isClipped }: Omit<ColorRange, "missingCount">): [string, string] {
+  const [low, high] = formatAll([min, max]) as [string, string];
+  return [isClipped[0] ? `≤ ${low}` : low, isClipped[1] ? `≥ ${high}` : high];
+}
+
+/** Return the position of a number on a scale, from 0 to 1. */
+export function fractionOf(value: number, { min, max }: Pick<ColorRange, "min" | "max">): number {
+  return Math.min(Math.max((value - min) / (max - min || 1), 0), 1);
 }
 
 /** Color items by a number. Values of other types and NaN count as missing. */
 export function colorByNumber(values: ArrayLike<unknown>, colorScheme: ColorScheme): Coloring {
-  const { min, max, missingCount } = rangeOf(values);
-  const span = max - min || 1;
+  const range = rangeOf(values);
   return {
     nodes: Array.from(values, (value) =>
-      typeof value !== "number" || Number.isNaN(value) ? null : scaleColor((value - min) / span, colorScheme),
+      typeof value !== "number" || Number.isNaN(value) ? null : scaleColor(fractionOf(value, range), colorScheme),
     ),
     components: [],
-    range: missingCount < values.length ? [min, max] : null,
-    missingCount,
+    range: range.missingCount < values.length ? range : null,
+    missingCount: range.missingCount,
   };
 }
 

@@ -11,7 +11,7 @@ const POINTS: Points = {
 
 test("colorPoints reports the range of values and counts missing ones", () => {
   const { colors } = colorPoints(POINTS, true, "light");
-  expect([colors.range, colors.missingCount]).toEqual([[2, 4], 1]);
+  expect([colors.range?.min, colors.range?.max, colors.missingCount]).toEqual([2, 4, 1]);
   expect(new Set(colors.nodes).size).toBe(4);
   expect(colors.nodes[1]).toBeNull();
   const clusters = colorPoints(POINTS, false, "light");

@@ -1,4 +1,4 @@
-import { type Coloring, type ColorScheme, OTHER_COLOR, rangeOf, scaleColor } from "../graph/color";
+import { type Coloring, type ColorScheme, fractionOf, OTHER_COLOR, rangeOf, scaleColor } from "../graph/color";
 import { packColor } from "../map/points";
 
 const STEPS = 256; // colors of the scale
@@ -18,9 +18,10 @@ export function plainDots(count: number, colorScheme: ColorScheme): DotColors {
 
 /** Color dots by a number. Dots without one are gray. */
 export function colorDots(values: Float64Array, colorScheme: ColorScheme): DotColors {
-  const { min, max, missingCount } = rangeOf(values);
+  const range = rangeOf(values);
   const scale = Uint32Array.from({ length: STEPS }, (_, step) => packColor(scaleColor(step / (STEPS - 1), colorScheme)));
-  const [missing, factor] = [packColor(OTHER_COLOR), (STEPS - 1) / (max - min || 1)];
-  const pixels = Uint32Array.from(values, (value) => (Number.isNaN(value) ? missing : scale[Math.round((value - min) * factor)]!));
-  return { pixels, coloring: { nodes: [], components: [], range: missingCount < values.length ? [min, max] : null, missingCount } };
+  const missing = packColor(OTHER_COLOR);
+  const pixels = Uint32Array.from(values, (value) => (Number.isNaN(value) ? missing : scale[Math.round(fractionOf(value, range) * (STEPS - 1))]!));
+  const { missingCount } = range;
+  return { pixels, coloring: { nodes: [], components: [], range: missingCount < values.length ? range : null, missingCount } };
 }

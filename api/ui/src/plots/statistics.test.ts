@@ -31,7 +31,7 @@ test("barsOf counts each value once", () => {
 
 test("colorDots leaves dots without a value gray", () => {
   const { pixels, coloring } = colorDots(TO_NINE, "light");
-  expect([coloring.range, coloring.missingCount]).toEqual([[1, 9], 1]);
+  expect([coloring.range?.min, coloring.range?.max, coloring.missingCount]).toEqual([1, 9, 1]);
   expect(pixels[2]).toBe(packColor(OTHER_COLOR));
   expect(new Set(pixels).size).toBe(10);
   expect(new Set(plainDots(5, "dark").pixels).size).toBe(1);
