@@ -16,6 +16,7 @@ from graphkin.api.work.structures import StructureReader
 from graphkin.collection.batches import StructureText, Unreadable
 from graphkin.collection.clusters.mcs import CommonSubstructure
 from graphkin.collection.clusters.partition import Clusters
+from graphkin.collection.comparison import NearestItems
 from graphkin.collection.layout import Layout
 from graphkin.collection.ports import Ports
 from graphkin.collection.sar.descriptors import DescriptorTable
@@ -136,6 +137,9 @@ class _BuilderPort:
 
     def layout(self) -> Layout:
         return from_thread.run(self._results.layouts.get, self._generation)
+
+    def nearest_items(self, other: Generation) -> NearestItems:
+        return from_thread.run(self._results.comparisons.get, self._generation, other)
 
     def descriptors(self) -> DescriptorTable:
         return from_thread.run(self._results.descriptors.get, self._generation)

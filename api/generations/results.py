@@ -2,6 +2,7 @@
 
 from graphkin.api.generations.background import PROCESSES, GenerationJobs
 from graphkin.api.generations.clusterings import Clusterings
+from graphkin.api.generations.comparisons import Comparisons
 from graphkin.api.generations.matched_pairs import MatchedPairJobs
 from graphkin.collection.layout import cached_layout
 from graphkin.collection.sar.descriptors import DescriptorTable, descriptor_table
@@ -23,6 +24,7 @@ class BackgroundResults:
         layouts: Layouts of maps.
         matched_pairs: Matched pairs.
         descriptors: Molecular descriptors.
+        comparisons: Nearest items of pairs of collections.
     """
 
     def __init__(self) -> None:
@@ -31,10 +33,12 @@ class BackgroundResults:
         self.layouts = GenerationJobs("a map", cached_layout, _CACHED_LAYOUTS)
         self.matched_pairs = MatchedPairJobs()
         self.descriptors = GenerationJobs("descriptors", _descriptors, _CACHED_TABLES)
+        self.comparisons = Comparisons()
 
     def close(self) -> None:
         """Stop all jobs and wait until they have ended."""
-        for jobs in (self.clusterings, self.scaffold_trees, self.layouts, self.matched_pairs, self.descriptors):
+        of_one = (self.clusterings, self.scaffold_trees, self.layouts, self.matched_pairs, self.descriptors)
+        for jobs in (*of_one, self.comparisons):
             jobs.close()
 
 

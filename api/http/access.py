@@ -101,6 +101,17 @@ class AccessControl:
         _require_access(key, required, scope.get("path_params", {}).get("c"))
         return caller
 
+    @staticmethod
+    def require_collection(scope: Scope, collection: str) -> None:
+        """Check that the key of an authorized request grants access to a collection besides the one in the path.
+
+        Raises:
+            Forbidden: It does not.
+        """
+        caller: Caller | None = scope.get(CALLER)  # None if the store never had a key
+        if caller is not None:
+            _require_collection(caller.key, collection)
+
     def _key(self, scope: Scope) -> Key:
         secret = _secret(scope)
         if secret is None:
@@ -188,7 +199,12 @@ def _require_access(key: Key, required: Access, collection: str | None) -> None:
             expected=f"a key with the access {required}",
             hint=f"the administrator of the server creates such a key: `graphkin keys create --scope {required}`",
         )
-    if collection is not None and not key.reaches(collection):
+    if collection is not None:
+        _require_collection(key, collection)
+
+
+def _require_collection(key: Key, collection: str) -> None:
+    if not key.reaches(collection):
         raise Forbidden(
             "this key does not grant access to this collection",
             given=collection,

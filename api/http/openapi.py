@@ -10,6 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from graphkin.api.http.reference import DESCRIPTIONS, EXAMPLES, SUMMARIES
 from graphkin.api.http.route import Route
+from graphkin.protocol.comparison import ComparisonBody, ComparisonRowsBody
 from graphkin.protocol.matched_pairs import MatchedPairsBody
 from graphkin.protocol.problems import MEDIA_TYPE
 from graphkin.protocol.ranked_clusters import RankedClustersBody
@@ -36,6 +37,8 @@ _REFERENCED_MODELS = (
     BatchBody,
     CliffsBody,
     CollectionForm,
+    ComparisonBody,
+    ComparisonRowsBody,
     ExportBody,
     MatchedPairsBody,
     PickBody,

@@ -10,6 +10,7 @@ from graphkin.collection.cliffs import Cliffs, rank_cliffs
 from graphkin.collection.clusters.lineage import Lineage, match_items
 from graphkin.collection.clusters.mcs import ClusterMcs, compared_members
 from graphkin.collection.clusters.partition import Clustering
+from graphkin.collection.comparison import ItemComparison, require_comparable
 from graphkin.collection.complete import complete_edges, complete_pairs
 from graphkin.collection.hops import Hop, similarity_by_hop
 from graphkin.collection.layout import Map
@@ -18,6 +19,7 @@ from graphkin.collection.ports import Ports, local_ports
 from graphkin.collection.selection import Selector
 from graphkin.collection.structure_activity import StructureActivity
 from graphkin.export import read_edges
+from graphkin.protocol.comparison import ComparisonFields
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.policy import Policy
 from graphkin.protocol.requests import (
@@ -143,6 +145,19 @@ class OpenCollection(StructureActivity):
         clustering = request.clustering()
         label = None if clustering is None else self.clusters(clustering).clusters.label
         return Map(self._ports.builder.layout(), values, label)
+
+    def compare(self, other: "OpenCollection", request: ComparisonFields) -> ItemComparison:
+        """Return the relation of each item of another collection to this one. The nearest items are cached on disk.
+
+        Args:
+            other: The collection whose items are compared with this one.
+            request: The threshold, and the items to select.
+
+        Raises:
+            Conflict: The items of the two collections cannot be compared.
+        """
+        require_comparable(self.generation, other.generation)
+        return ItemComparison.from_nearest(self._ports.builder.nearest_items(other.generation), request)
 
     # The similarity graph
 

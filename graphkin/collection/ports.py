@@ -13,6 +13,7 @@ from graphkin.collection.batches import StructureText, Unreadable, read_each
 from graphkin.collection.clusters.cached import cached_clusters
 from graphkin.collection.clusters.mcs import CommonSubstructure, find_mcs
 from graphkin.collection.clusters.partition import Clusters
+from graphkin.collection.comparison import NearestItems, cached_nearest
 from graphkin.collection.layout import Layout, cached_layout
 from graphkin.collection.sar.descriptors import DescriptorTable, describe_molecule, descriptor_table
 from graphkin.collection.sar.matched_pairs.applying import CutMolecule, cut_molecule, join_parts
@@ -69,6 +70,9 @@ class Builder(Protocol):
 
     def layout(self) -> Layout:
         """Return the layout of the map of the collection."""
+
+    def nearest_items(self, other: Generation) -> NearestItems:
+        """Return the nearest item of the collection for each item of another one."""
 
     def descriptors(self) -> DescriptorTable:
         """Return the descriptors of all molecules. Raises the same errors as `descriptor_table`."""
@@ -187,6 +191,10 @@ class _Builder:
     def layout(self) -> Layout:
         with self._stage("map", self._generation.size, "items") as advance:
             return cached_layout(self._generation, advance)
+
+    def nearest_items(self, other: Generation) -> NearestItems:
+        with self._stage("compare", other.size, "items") as advance:
+            return cached_nearest(self._generation, other, self._threads, advance)
 
     def descriptors(self) -> DescriptorTable:
         with self._stage("descriptors", self._generation.size, "items") as advance:

@@ -15,13 +15,10 @@ from graphkin.library.comparison_report import render
 from graphkin.library.inputs import FingerprintSet
 from graphkin.library.table import Table
 from graphkin.similarity.join import Pairs
+from graphkin.similarity.relations import IDENTICAL, NEAR_DUPLICATE, NOVEL, RELATIONS, relate
 from graphkin.similarity.two_sets import TwoSetComparison, keep_nearest
 from graphkin.store.records import Float64, Int64, UInt64
 
-RELATIONS = ("identical", "near duplicate", "novel")
-"""Relations of an item of the second set to the first set, in the order of their codes."""
-
-_IDENTICAL, _NEAR_DUPLICATE, _NOVEL = range(len(RELATIONS))
 _REJECTED = -1
 _BINS = 20  # of the histogram of similarities
 _EXAMPLES = 12  # pairs of each kind in a report
@@ -138,7 +135,7 @@ class Comparison:
     @property
     def overlap(self) -> Table:
         """The rows of `nearest` whose item of B is identical to an item of A."""
-        return Table(self._rows(np.flatnonzero(self.relation == _IDENTICAL)))
+        return Table(self._rows(np.flatnonzero(self.relation == IDENTICAL)))
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -157,10 +154,10 @@ class Comparison:
             "fingerprint": self.a.fingerprint or self.b.fingerprint,
             "threshold": self.threshold,
             "pairs": self.pair_count,
-            "identical": relations[_IDENTICAL],
-            "near_duplicates": relations[_NEAR_DUPLICATE],
-            "novel": relations[_NOVEL],
-            "novel_share": relations[_NOVEL] / sum(relations) if sum(relations) else None,
+            "identical": relations[IDENTICAL],
+            "near_duplicates": relations[NEAR_DUPLICATE],
+            "novel": relations[NOVEL],
+            "novel_share": relations[NOVEL] / sum(relations) if sum(relations) else None,
             "histogram": self._histogram(),
         }
 
@@ -182,12 +179,12 @@ class Comparison:
 
     def _closest(self) -> pa.Table:
         """Return the rows of `nearest` with the highest similarity among those that are not identical."""
-        right = np.flatnonzero((self.relation > _IDENTICAL) & (self.left >= 0))
+        right = np.flatnonzero((self.relation > IDENTICAL) & (self.left >= 0))
         return self._rows(right[np.argsort(-self.similarity[right], kind="stable")[:_EXAMPLES]])
 
     def _most_novel(self) -> pa.Table:
         """Return the rows of `nearest` with the lowest similarity among those that are novel."""
-        right = np.flatnonzero(self.relation == _NOVEL)
+        right = np.flatnonzero(self.relation == NOVEL)
         return self._rows(right[np.argsort(self.similarity[right], kind="stable")[:_EXAMPLES]])
 
     def _rows(self, right: Int64) -> pa.Table:
@@ -249,7 +246,7 @@ class ComparisonRun:
         self._threads, self._progress = threads, progress
         self._left, self._similarity = np.full(len(b), -1, np.int64), np.zeros(len(b))
         self._pair_count = 0
-        self._search = TwoSetComparison(a.words, threshold)
+        self._search = TwoSetComparison(a.words)
 
     def pair_tables(self, top_k: int | None = None) -> Iterator[pa.Table]:
         """Compare the sets, and yield the pairs in at least one table, in the order of B, the most similar ones first.
@@ -263,7 +260,7 @@ class ComparisonRun:
         start = 0
         yield self._pair_table(Pairs.concatenate([]))
         with self._progress.stage("compare", len(self._b), "items") as advance:
-            for block in self._search.blocks(self._b.words, self._threads, advance):
+            for block in self._search.blocks(self._b.words, self._threshold, self._threads, advance):
                 stop = start + len(block.nearest)
                 self._left[start:stop], self._similarity[start:stop] = block.nearest, block.similarity
                 self._pair_count, start = self._pair_count + len(block.pairs), stop
@@ -276,9 +273,9 @@ class ComparisonRun:
         is_identical = identical >= 0
         left[is_identical] = identical[is_identical]
         similarity[is_identical] = self._search.similarities(b.words[is_identical], left[is_identical])
-        relation = np.where(is_identical, _IDENTICAL, np.where(similarity >= self._threshold, _NEAR_DUPLICATE, _NOVEL))
+        relation = relate(is_identical, similarity, self._threshold)
         relation[b.rejected] = _REJECTED
-        return Comparison(a, b, self._threshold, self._pair_count, left, similarity, relation.astype(np.int8))
+        return Comparison(a, b, self._threshold, self._pair_count, left, similarity, relation)
 
     def _pair_table(self, pairs: Pairs) -> pa.Table:
         columns = {name: pa.array(getattr(pairs, name)) for name in ("left", "right", "similarity")}

@@ -25,6 +25,12 @@ ClusterMethod = Literal["butina", "scaffold", "single"]
 ClusterOrder = Literal["size", "mean", "sd"]
 """Order of clusters: by their size, or by the mean or the standard deviation of a property."""
 
+Relation = Literal["identical", "near duplicate", "novel"]
+"""Relation of an item of a second set to a first set."""
+
+ComparisonOrder = Literal["id", "closest", "farthest"]
+"""Order of compared items: by id, or by the similarity of their nearest item, highest or lowest first."""
+
 TransformationOrder = Literal["count", "mean"]
 """Order of transformations: most pairs first, or largest mean difference first."""
 
@@ -148,6 +154,12 @@ MAX_NEGATIVES = 2**24
 
 MAX_NUMBERS = 4096
 """Maximum number of dimensions of a vector."""
+
+COMPARISON_THRESHOLD = 0.7
+"""Default lowest similarity of a near duplicate."""
+
+MAX_CROSS_COMPARED = 100_000_000_000
+"""Maximum product of the numbers of items of two collections that the server compares."""
 
 MAX_PAIRED = 200_000
 """Maximum number of items of a collection in which the server finds matched pairs."""

@@ -12,7 +12,8 @@ from graphkin.similarity.popcount import row_popcounts
 from graphkin.store.records import Float64, Int64, UInt64
 
 _ROWS_PER_THREAD = 1 << 14  # rows of the second set that each thread compares before the pairs are sorted
-_NO_ROW = -1
+NO_ROW = -1
+"""Row of a fingerprint that shares no bit with any other."""
 
 
 class BlockResult(NamedTuple):
@@ -35,51 +36,65 @@ class TwoSetComparison:
 
     Args:
         words: (N, W) uint64 packed fingerprints of the first set.
-        threshold: Lowest similarity τ of a pair, 0 < τ ≤ 1.
     """
 
-    def __init__(self, words: UInt64, threshold: float) -> None:
+    def __init__(self, words: UInt64) -> None:
         self._words = words
         self._index = FingerprintIndex(words)
-        self._threshold = threshold
 
     def blocks(
-        self, words: UInt64, threads: int, advance: Callable[[int], object] = lambda _: None
+        self, words: UInt64, threshold: float, threads: int, advance: Callable[[int], object] = lambda _: None
     ) -> Iterator[BlockResult]:
         """Yield the result for each block of rows of the second set, in the order of the rows.
 
         Args:
             words: (M, W) uint64 packed fingerprints of the second set.
+            threshold: Lowest similarity τ of a pair, 0 < τ ≤ 1.
             threads: Number of threads.
             advance: Called with the number of rows that were compared since the last call.
         """
         size = _ROWS_PER_THREAD * threads
         for start in range(0, len(words), size):
             block = words[start : start + size]
-            pairs = self._pairs(block, threads)
-            nearest, similarity = self._nearest(block, pairs, threads)
+            pairs = self._pairs(block, threshold, threads)
+            nearest, similarity = self._nearest_rows(block, pairs, threads)
             advance(len(block))
             yield BlockResult(Pairs(pairs.left, pairs.right + np.int32(start), pairs.similarity), nearest, similarity)
 
-    def _pairs(self, block: UInt64, threads: int) -> Pairs:
+    def _pairs(self, block: UInt64, threshold: float, threads: int) -> Pairs:
         """Return the similar pairs of a block, ordered as `BlockResult.pairs`."""
         # The join takes the first set as its second one, so that its planes serve all blocks.
-        swapped = Pairs.concatenate([*TwoSetJoin(block, self._threshold, self._index.planes).pairs(0, threads)])
+        swapped = Pairs.concatenate([*TwoSetJoin(block, threshold, self._index.planes).pairs(0, threads)])
         order = np.lexsort((swapped.right, -swapped.similarity, swapped.left))
         return Pairs(swapped.right[order], swapped.left[order], swapped.similarity[order])
 
-    def _nearest(self, block: UInt64, pairs: Pairs, threads: int) -> tuple[Int64, Float64]:
-        """Return the nearest row of each row of a block and its similarity. Only rows without a pair are searched."""
-        nearest, similarity = np.full(len(block), _NO_ROW, np.int64), np.zeros(len(block))
+    def _nearest_rows(self, block: UInt64, pairs: Pairs, threads: int) -> tuple[Int64, Float64]:
+        """Return the result of `nearest`. Only rows without a pair are searched."""
+        nearest, similarity = np.full(len(block), NO_ROW, np.int64), np.zeros(len(block))
         paired, first = np.unique(pairs.right, return_index=True)
         nearest[paired], similarity[paired] = pairs.left[first], pairs.similarity[first]
-        without_pair = np.flatnonzero(nearest == _NO_ROW)
-        if len(self._words) and len(without_pair):
-            matches = self._index.search(block[without_pair], 1, threads)
+        without_pair = np.flatnonzero(nearest == NO_ROW)
+        nearest[without_pair], similarity[without_pair] = self.nearest(block[without_pair], threads)
+        return nearest, similarity
+
+    def nearest(self, words: UInt64, threads: int) -> tuple[Int64, Float64]:
+        """Return the most similar row of the first set for each fingerprint, whatever the threshold.
+
+        Args:
+            words: (n, W) uint64 packed fingerprints.
+            threads: Number of threads.
+
+        Returns:
+            (n,) int64 rows, the first one of several that are equally similar, -1 if none shares a bit with it, and
+            (n,) float64 similarities, 0 if there is none.
+        """
+        nearest, similarity = np.full(len(words), NO_ROW, np.int64), np.zeros(len(words))
+        if len(self._words) and len(words):
+            matches = self._index.search(words, 1, threads)
             hits = matches.similarity > 0
-            rows: Int64 = without_pair[matches.query[hits]]
+            rows: Int64 = matches.query[hits].astype(np.int64)
             nearest[rows] = matches.ids[hits]
-            similarity[rows] = self.similarities(block[rows], nearest[rows])
+            similarity[rows] = self.similarities(words[rows], nearest[rows])
         return nearest, similarity
 
     def similarities(self, block: UInt64, rows: Int64) -> Float64:

@@ -83,6 +83,7 @@ QUESTIONS = [
         {"/items/{id}/matched-pairs"},
         {"item_matched_pairs"},
     ),
+    Question({"compare"}, set(), {"compare"}, {"/compare", "/compare/rows"}, {"compare", "compare_rows"}),
     Question({"map"}, {"map"}, {"map"}, {"/map"}, {"map"}),
     Question({"components"}, set(), set(), {"/components", "/components/{id}"}, {"components", "component"}),
     Question({"subgraph"}, set(), set(), {"/items/{id}/subgraph"}, {"subgraph"}),
@@ -101,6 +102,7 @@ QUESTIONS = [
 MISSING = {
     "library": {
         "structure": "`search` reads a structure and finds the item that it is",
+        "compare": "`graphkin.compare` compares any two sets",
         "components": "follow from `edges`",
         "subgraph": "follows from `edges`",
         "path": "follows from `edges`",
@@ -122,7 +124,7 @@ OTHERS = {
     "commands": {
         *("ingest", "append", "remove", "compact", "delete", "prune"),
         *("load", "backup", "restore", "recall", "verify", "doctor", "serve", "keys", "mcp", "demo"),
-        *("split", "leaks", "compare"),
+        *("split", "leaks"),
         *("pretrain", "finetune", "predict", "embed", "weights"),
     },
     "routes": {

@@ -11,6 +11,7 @@ from graphkin.client.arrow_streams import RowCollector
 from graphkin.client.asynchronous.connection import AsyncConnection
 from graphkin.client.asynchronous.generation_reader import AsyncGenerationReader
 from graphkin.client.options import PolicyOptions
+from graphkin.protocol.comparison import ComparisonPage
 from graphkin.protocol.descriptors import DescriptorsReply, StructureDescriptorsReply
 from graphkin.protocol.lineage import LineagePage
 from graphkin.protocol.matched_pairs import ItemMatchedPairsPage, MatchedPairsPage
@@ -48,6 +49,7 @@ from graphkin.protocol.requests import structure_list
 from graphkin.protocol.rgroups import RGroupsReply
 from graphkin.protocol.scaffold_tree import ScaffoldTreePage
 from graphkin.protocol.values import (
+    COMPARISON_THRESHOLD,
     MAX_ANCHORS,
     MAX_BATCHES,
     MAX_EXPORTED,
@@ -56,11 +58,13 @@ from graphkin.protocol.values import (
     Change,
     ClusterMethod,
     ClusterOrder,
+    ComparisonOrder,
     Exported,
     Format,
     Mark,
     Picking,
     PolicyName,
+    Relation,
     TransformationOrder,
 )
 
@@ -859,6 +863,80 @@ class AsyncCollection:
         clusters = [each for page in pages for each in page.clusters][:limit]
         items = {item.id: item for page in pages for item in page.items}
         return pages[-1].model_copy(update={"clusters": clusters, "items": [items[id] for id in sorted(items)]})
+
+    async def compare(
+        self,
+        other: str,
+        threshold: float = COMPARISON_THRESHOLD,
+        *,
+        other_generation: str | None = None,
+        relation: Relation | None = None,
+        order: ComparisonOrder = "id",
+        limit: int | None = None,
+    ) -> ComparisonPage:
+        """Compare another collection of the server with this one, as one page.
+
+        Each item of the other collection has the nearest item of this one. Its relation is "identical" if this
+        collection has the same structure, "near duplicate" if its nearest item reaches the threshold, and "novel"
+        otherwise. Every pair is compared.
+
+        Args:
+            other: Name of the other collection.
+            threshold: Lowest similarity of a near duplicate.
+            other_generation: Generation id of the other collection; default: the current one.
+            relation: Return only items with this relation.
+            order: "id", or "closest" or "farthest" for the highest or the lowest similarity first.
+            limit: Maximum number of items; default: all.
+
+        Returns:
+            A page with the `counts` of all items by relation, the `total` number of selected items, and the `rows`,
+            each with the `item`, its `relation`, and the `nearest` item with its `similarity`.
+
+        Raises:
+            NotFound: There is no such collection.
+            Conflict: The kinds, the fingerprints or the standardizations of the two collections differ.
+            InvalidInput: An argument is invalid, or the collections are too large for the server.
+        """
+        selection = {"other_generation": other_generation, "relation": relation, "order": order}
+        body, pages = {"other": other, "threshold": threshold, **selection}, list[ComparisonPage]()
+        async for page in self._reader.pages(ComparisonPage, "compare", body, limit, use_post=True):
+            pages.append(page)
+        rows = [row for page in pages for row in page.rows][:limit]
+        return pages[-1].model_copy(update={"rows": rows})
+
+    async def compare_rows(
+        self,
+        other: str,
+        threshold: float = COMPARISON_THRESHOLD,
+        *,
+        other_generation: str | None = None,
+        relation: Relation | None = None,
+        order: ComparisonOrder = "id",
+        structures: bool = False,
+    ) -> pa.Table:
+        """Return the rows of `compare` as a table.
+
+        Args:
+            other: Name of the other collection.
+            threshold: Lowest similarity of a near duplicate.
+            other_generation: Generation id of the other collection; default: the current one.
+            relation: Return only items with this relation.
+            order: Order of the rows, as in `compare`.
+            structures: Whether to add the columns name, smiles, nearest_name and nearest_smiles.
+
+        Returns:
+            The columns id int32, in the other collection; relation string; similarity float32; nearest int32, the id in
+            this collection. The last two are null for an item that shares no bit with any item of this collection.
+
+        Raises:
+            NotFound: There is no such collection.
+            Conflict: The kinds, the fingerprints or the standardizations of the two collections differ.
+            InvalidInput: An argument is invalid, or the collections are too large for the server.
+        """
+        fields = {"other_generation": other_generation, "relation": relation}
+        selection = {name: value for name, value in fields.items() if value is not None}
+        body = {"other": other, "threshold": threshold, **selection, "order": order, "structures": structures}
+        return await self._reader.table("compare/rows", {}, body)
 
     async def cluster(
         self,

@@ -11,6 +11,7 @@ import pyarrow as pa
 from graphkin.client.arrow_streams import MEDIA_TYPE, ArrowStream, RowCollector
 from graphkin.client.asynchronous.connection import AsyncConnection, Parameters
 from graphkin.client.responses import Reply, read_reply
+from graphkin.protocol.comparison import ComparisonPage
 from graphkin.protocol.errors import GenerationChanged, InvalidReply, Unavailable
 from graphkin.protocol.lineage import LineagePage
 from graphkin.protocol.matched_pairs import ItemMatchedPairsPage, MatchedPairsPage
@@ -34,6 +35,7 @@ Page = TypeVar(
     CliffsPage,
     ClusterReply,
     ClustersPage,
+    ComparisonPage,
     ComponentReply,
     ComponentsPage,
     ItemMatchedPairsPage,

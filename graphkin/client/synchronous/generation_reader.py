@@ -13,6 +13,7 @@ import pyarrow as pa
 from graphkin.client.arrow_streams import MEDIA_TYPE, ArrowStream, RowCollector
 from graphkin.client.responses import Reply, read_reply
 from graphkin.client.synchronous.connection import Connection, Parameters
+from graphkin.protocol.comparison import ComparisonPage
 from graphkin.protocol.errors import GenerationChanged, InvalidReply, Unavailable
 from graphkin.protocol.lineage import LineagePage
 from graphkin.protocol.matched_pairs import ItemMatchedPairsPage, MatchedPairsPage
@@ -36,6 +37,7 @@ Page = TypeVar(
     CliffsPage,
     ClusterReply,
     ClustersPage,
+    ComparisonPage,
     ComponentReply,
     ComponentsPage,
     ItemMatchedPairsPage,

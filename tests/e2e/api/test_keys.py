@@ -1,5 +1,6 @@
 """Access control: every route with every kind of key that does not permit it."""
 
+import itertools
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,6 +43,8 @@ REQUIRED_ACCESS: dict[str, Access] = {
     f"POST {C}/clusters": "read",
     f"POST {C}/cliffs": "read",
     f"POST {C}/matched-pairs": "read",
+    f"POST {C}/compare": "read",
+    f"POST {C}/compare/rows": "read",
     f"POST {C}/export": "export",
     f"GET {C}/hops": "read",
     f"GET {C}/items": "read",
@@ -238,6 +241,16 @@ def test_key_for_some_collections_hides_the_others(guarded_client: httpx.Client,
         assert (reply.status_code, reply.json()["type"]) == (403, "urn:graphkin:problem:key-not-for-this")
     everything = guarded_client.get("/v1/collections", headers=bearer(keys["read"])).json()["collections"]
     assert len(everything) == 6
+
+
+def test_comparison_needs_access_to_both_collections(guarded_client: httpx.Client, keys: Keys) -> None:
+    for path, other in itertools.product(("compare", "compare/rows"), ("nci", "nowhere")):
+        body, headers = {"other": other}, bearer(keys["elsewhere"])
+        reply = guarded_client.post(f"/v1/collections/keyed/{path}", json=body, headers=headers)
+        assert (reply.status_code, reply.json()["type"]) == (403, "urn:graphkin:problem:key-not-for-this")
+        assert reply.json()["given"] == other
+    reply = guarded_client.post("/v1/collections/nci/compare", json={"other": "keyed"}, headers=headers)
+    assert (reply.status_code, reply.json()["given"]) == (403, "nci")
 
 
 def test_access_log_has_the_key_id_but_no_secret(

@@ -126,6 +126,13 @@ OPERATIONS: dict[str, list[Request]] = {
     "POST /v1/collections/{c}/matched-pairs": [
         Request(f"{NCI}/matched-pairs", body={"property": "molwt", "min_count": 1, "substructure": "c1ccccc1"}),
     ],
+    "POST /v1/collections/{c}/compare": [
+        Request(f"{NCI}/compare", body=body)
+        for body in ({"other": "nci", "limit": 30}, {"other": "nci", "order": "closest", "limit": 5, "threshold": 0.9})
+    ],
+    "POST /v1/collections/{c}/compare/rows": [
+        Request(f"{NCI}/compare/rows", body={"other": "nci", "structures": structures}) for structures in (False, True)
+    ],
     "POST /v1/collections/{c}/values": [
         Request(f"{NCI}/values", body=body)
         for body in (

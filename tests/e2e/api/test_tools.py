@@ -62,6 +62,8 @@ NAMES = {
     "get /v1/collections/{c}/cliffs": "cliffs",
     "post /v1/collections/{c}/cliffs": "cliffs_among",
     "get /v1/collections/{c}/map": "map",
+    "post /v1/collections/{c}/compare": "compare",
+    "post /v1/collections/{c}/compare/rows": "compare_rows",
     "post /v1/collections/{c}/pick": "pick",
     "get /v1/collections/{c}/positives/epochs/{e}": "positives_epoch",
     "get /v1/collections/{c}/negatives": "negatives",

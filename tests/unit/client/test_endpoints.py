@@ -45,6 +45,8 @@ METHODS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("get", f"{_C}/paths"): Collection.path,
     ("get", f"{_C}/clusters"): Collection.clusters,
     ("get", f"{_C}/map"): Collection.map,
+    ("post", f"{_C}/compare"): Collection.compare,
+    ("post", f"{_C}/compare/rows"): Collection.compare_rows,
     ("get", f"{_C}/lineage"): Collection.lineage,
     ("post", f"{_C}/clusters"): Collection.ranked_clusters,
     ("get", f"{_C}/clusters/{{id}}"): Collection.cluster,

@@ -46,7 +46,7 @@ def _rows(pairs: Pairs) -> list[Row]:
 def _compare(
     first: np.ndarray, second: np.ndarray, threshold: float, threads: int = 1
 ) -> tuple[list[Row], list[tuple[int, float]]]:
-    blocks = [*TwoSetComparison(first, threshold).blocks(second, threads)]
+    blocks = [*TwoSetComparison(first).blocks(second, threshold, threads)]
     nearest = [row for block in blocks for row in zip(block.nearest.tolist(), block.similarity.tolist(), strict=True)]
     return [row for block in blocks for row in _rows(block.pairs)], nearest
 
@@ -88,7 +88,7 @@ def test_blocks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_progress_counts_each_row_of_the_second_set_once() -> None:
     done: list[int] = []
     words = np.arange(1, 101, dtype=np.uint64).reshape(-1, 1)
-    for _ in TwoSetComparison(words[:10], 0.5).blocks(words, 2, done.append):
+    for _ in TwoSetComparison(words[:10]).blocks(words, 0.5, 2, done.append):
         pass
     assert sum(done) == 100
 

@@ -678,6 +678,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collections/{c}/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare another collection
+         * @description The items of another collection, each with the nearest item of this one and its relation.
+         *
+         *     An item is `identical` if this collection has the same structure: the same canonical SMILES, or the same bits in
+         *     collections of fingerprints. It is a `near duplicate` if it is not identical and its nearest item reaches the
+         *     threshold, and `novel` otherwise. Every pair is compared. Both collections need the same kind, fingerprint and
+         *     standardization, and the key needs access to both.
+         *
+         *     The first request starts the comparison. Until it is ready, 503 reports the progress. The threshold, the relation
+         *     and the order need no new comparison. Comparisons are cached on the server's machine.
+         */
+        post: operations["compare"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{c}/compare/rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Download the rows of a comparison
+         * @description The rows of a comparison with another collection, as `POST compare`, but without pages.
+         *
+         *     The nearest item is an id of this collection. `structures` adds the names and the structures of both items.
+         */
+        post: operations["compare_rows"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collections/{c}/rgroups": {
         parameters: {
             query?: never;
@@ -1645,6 +1695,83 @@ export interface components {
              * @example see note
              */
             example?: string | null;
+        };
+        /**
+         * ComparedItem
+         * @description An item of the other collection and the nearest item of the collection.
+         *
+         *     `nearest` and `similarity` are null for an item that shares no bit with any item of the collection.
+         */
+        ComparedItem: {
+            /** @description Item of the other collection. */
+            item: components["schemas"]["Item"];
+            /**
+             * Relation
+             * @description Relation of the item to the collection.
+             * @example novel
+             * @enum {string}
+             */
+            relation: "identical" | "near duplicate" | "novel";
+            /**
+             * Similarity
+             * @description Similarity of the two items; null if there is no nearest item.
+             * @example 0.72
+             */
+            similarity: number | null;
+            /** @description Nearest item of the collection; null if no item shares a bit with it. */
+            nearest: components["schemas"]["Item"] | null;
+        };
+        /**
+         * ComparisonPage
+         * @description A page of the items of the other collection, compared with the collection.
+         *
+         *     `counts` are those of all items of the other collection, and `total` is the number of items that the request
+         *     selects.
+         */
+        ComparisonPage: {
+            /**
+             * Generation
+             * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
+            generation: string;
+            /**
+             * Other
+             * @description Name of the other collection.
+             * @example nci
+             */
+            other: string;
+            /**
+             * Other Generation
+             * @description Generation id.
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
+            other_generation: string;
+            /**
+             * Threshold
+             * @description Lowest similarity of a near duplicate.
+             * @example 0.6
+             */
+            threshold: number;
+            /** @description Numbers of all items of the other collection by their relation. */
+            counts: components["schemas"]["RelationCounts"];
+            /**
+             * Rows
+             * @description Items of this page, in the requested order.
+             */
+            rows: components["schemas"]["ComparedItem"][];
+            /**
+             * Total
+             * @description Number of items that the request selects.
+             * @example 128
+             */
+            total: number;
+            /**
+             * Next Cursor
+             * @description Cursor of the next page, null on the last page.
+             * @example eyJvZmZzZXQiOjUwfQ
+             */
+            next_cursor: string | null;
         };
         /**
          * Component
@@ -4111,6 +4238,30 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * RelationCounts
+         * @description Numbers of items of the other collection by their relation to the collection.
+         */
+        RelationCounts: {
+            /**
+             * Identical
+             * @description Items whose structure the collection has.
+             * @example 83
+             */
+            identical: number;
+            /**
+             * Near Duplicates
+             * @description Other items whose nearest item reaches the threshold.
+             * @example 179
+             */
+            near_duplicates: number;
+            /**
+             * Novel
+             * @description All other items.
+             * @example 38
+             */
+            novel: number;
+        };
+        /**
          * Removal
          * @description A list of items that were removed from a collection.
          *
@@ -5182,6 +5333,109 @@ export interface components {
              * @enum {string}
              */
             duplicates?: "first" | "mean" | "median" | "list" | "reject";
+        };
+        /**
+         * ComparisonBody
+         * @description A page of a comparison with another collection.
+         */
+        ComparisonBody: {
+            /**
+             * Other
+             * @description Name of the other collection.
+             * @example nci
+             */
+            other: string;
+            /**
+             * Other Generation
+             * @description Generation id of the other collection. The default is its current generation.
+             * @default null
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
+            other_generation?: string | null;
+            /**
+             * Threshold
+             * @description Lowest similarity of a near duplicate.
+             * @default 0.7
+             * @example 0.7
+             */
+            threshold?: number;
+            /**
+             * Relation
+             * @description Relation of the items to return. The default is all items.
+             * @default null
+             * @example novel
+             */
+            relation?: ("identical" | "near duplicate" | "novel") | null;
+            /**
+             * Order
+             * @description Order of the items: by id, or by the similarity of their nearest item.
+             * @default id
+             * @example closest
+             * @enum {string}
+             */
+            order?: "id" | "closest" | "farthest";
+            /**
+             * Limit
+             * @description Items per page.
+             * @default 100
+             * @example 20
+             */
+            limit?: number;
+            /**
+             * Cursor
+             * @description `next_cursor` of the previous page. The default is the first page.
+             * @default null
+             * @example eyJvZmZzZXQiOjUwfQ
+             */
+            cursor?: string | null;
+        };
+        /**
+         * ComparisonRowsBody
+         * @description All rows of a comparison with another collection.
+         */
+        ComparisonRowsBody: {
+            /**
+             * Other
+             * @description Name of the other collection.
+             * @example nci
+             */
+            other: string;
+            /**
+             * Other Generation
+             * @description Generation id of the other collection. The default is its current generation.
+             * @default null
+             * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+             */
+            other_generation?: string | null;
+            /**
+             * Threshold
+             * @description Lowest similarity of a near duplicate.
+             * @default 0.7
+             * @example 0.7
+             */
+            threshold?: number;
+            /**
+             * Relation
+             * @description Relation of the items to return. The default is all items.
+             * @default null
+             * @example novel
+             */
+            relation?: ("identical" | "near duplicate" | "novel") | null;
+            /**
+             * Order
+             * @description Order of the items: by id, or by the similarity of their nearest item.
+             * @default id
+             * @example closest
+             * @enum {string}
+             */
+            order?: "id" | "closest" | "farthest";
+            /**
+             * Structures
+             * @description Whether the rows have names and structures.
+             * @default false
+             * @example true
+             */
+            structures?: boolean;
         };
         /**
          * ExportBody
@@ -11638,6 +11892,362 @@ export interface operations {
             };
             /** @description The generation was deleted. */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compare: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "other": "nci",
+                 *       "threshold": 0.7,
+                 *       "relation": "novel"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ComparisonBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonPage"];
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON, or an upload is not a multipart form. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is invalid or over its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A quota of the key is used up; see Retry-After. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. The server's log has the details under the id in `instance`. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available now; see Retry-After. An error with the title Damaged has no Retry-After: a file is damaged. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compare_rows: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Generation id. The default is the generation of the cursor, or the current generation.
+                 * @example b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78
+                 */
+                generation?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Collection. */
+                c: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "other": "nci",
+                 *       "threshold": 0.7,
+                 *       "relation": "novel"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ComparisonRowsBody"];
+            };
+        };
+        responses: {
+            /** @description Successful reply. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/jsonl": {
+                        /** Id */
+                        id: number;
+                        /**
+                         * Relation
+                         * @enum {string}
+                         */
+                        relation: "identical" | "near duplicate" | "novel";
+                        /** Similarity */
+                        similarity: number | null;
+                        /** Nearest */
+                        nearest: number | null;
+                        /** Name */
+                        name?: string | null;
+                        /** Smiles */
+                        smiles?: string | null;
+                        /** Nearest Name */
+                        nearest_name?: string | null;
+                        /** Nearest Smiles */
+                        nearest_smiles?: string | null;
+                    };
+                    "application/x-ndjson": {
+                        /** Id */
+                        id: number;
+                        /**
+                         * Relation
+                         * @enum {string}
+                         */
+                        relation: "identical" | "near duplicate" | "novel";
+                        /** Similarity */
+                        similarity: number | null;
+                        /** Nearest */
+                        nearest: number | null;
+                        /** Name */
+                        name?: string | null;
+                        /** Smiles */
+                        smiles?: string | null;
+                        /** Nearest Name */
+                        nearest_name?: string | null;
+                        /** Nearest Smiles */
+                        nearest_smiles?: string | null;
+                    };
+                };
+            };
+            /** @description The cursor or the JSON is malformed, or the Host is not served. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, unknown, revoked or expired. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not grant this access, or does not grant it to this collection, or changes are refused. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The collection, item or generation does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No media type in Accept is offered. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is valid, but not for this collection. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The generation was deleted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 2 MiB, or an upload is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON, or an upload is not a multipart form. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
