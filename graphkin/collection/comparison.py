@@ -129,20 +129,19 @@ def require_comparable(a: Generation, b: Generation) -> None:
     for each in (a, b):
         if each.manifest.kind not in _KINDS:
             raise Conflict(
-                "the items of this collection have no fingerprints to compare",
-                given=f"{each.collection!r}, a collection of {each.manifest.kind}s",
+                f"{each.collection!r} is a collection of {each.manifest.kind}s, which have no fingerprints to compare",
+                given=each.collection,
                 expected="two collections of molecules, or two of fingerprints",
                 hint="choose another collection",
             )
     first, second = _reading(a), _reading(b)
     different = [name for name in first if first[name] != second[name]]
     if different:
-        aspects = (
-            (each, ", ".join(reading[name] for name in different)) for each, reading in ((a, first), (b, second))
-        )
+        texts = [", ".join(reading[name] for name in different) for reading in (first, second)]
         raise Conflict(
-            "the items of the two collections were read differently, so their fingerprints cannot be compared",
-            given="; ".join(f"{each.collection!r}: {text}" for each, text in aspects),
+            f"the items were read differently, so they cannot be compared: {a.collection!r} has {texts[0]}, and "
+            f"{b.collection!r} has {texts[1]}",
+            given=f"{a.collection} and {b.collection}",
             expected="the same kind, fingerprint and standardization in both",
             hint="`graphkin compare STORE#COLLECTION FILE` compares a collection with the file of the other one",
         )

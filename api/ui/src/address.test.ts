@@ -46,6 +46,8 @@ const FULL: Address = {
   xScale: "log",
   yScale: "linear",
   lasso: "0.1,0.2;0.5,0.2;0.3,0.6",
+  other: "b & c",
+  relation: "near duplicate",
   from: "C#N",
   to: "CC",
   job: "8f2c",
@@ -65,7 +67,7 @@ describe("the page address", () => {
 
   it("keeps what belongs to a query until the query changes", () => {
     expect(withChange(FULL, { color: null })).toEqual({ ...FULL, color: null });
-    const queryDefaults = { part: "find", earlierGeneration: null, pages: 1, expandedItems: [], cluster: null, transformation: null, selectedItem: null, seed: 0, lasso: null, from: null, to: null, job: null };
+    const queryDefaults = { part: "find", earlierGeneration: null, pages: 1, expandedItems: [], cluster: null, transformation: null, selectedItem: null, seed: 0, lasso: null, other: null, relation: null, from: null, to: null, job: null };
     const filterDefaults = { exact: false, filters: [], name: null, substructure: null, scaffold: null, onlyIds: null, listName: null, branches: [], core: null, groups: [], axes: null };
     expect(withChange(FULL, { q: "C" })).toEqual({
       ...FULL,

@@ -1,5 +1,6 @@
 import { type Condition, parseCondition, formatCondition } from "./filter/conditions";
 import { type ScaleType, SCALE_TYPES } from "./plots/scaleType";
+import type { Relation } from "./api/replies";
 import { type GroupCondition, parseGroupCondition, formatGroupCondition } from "./rgroups/groupConditions";
 
 /** State of the page, as its address (URL) holds it. Whatever a user may want to send to a colleague is here. */
@@ -83,6 +84,10 @@ export interface Address {
   yScale: ScaleType | null;
   /** Outline of the lasso on the map, as `map/lasso` writes it; null without one. */
   lasso: string | null;
+  /** Collection that is compared with this one; null until the user chooses one. */
+  other: string | null;
+  /** Relation that compared items have to the collection; null for all items. */
+  relation: Relation | null;
   /** Ends of a path through the graph. */
   from: string | null;
   to: string | null;
@@ -93,10 +98,10 @@ export interface Address {
 const MAX_PAGES = 50; // Limits how many pages opening an address may load.
 const MAX_EXPANDED = 1000;
 
-const PARTS = ["find", "items", "list", "basket", "plot", "clusters", "cliffs", "rgroups", "scaffolds", "pairs", "map", "tree", "collection", "upload"] as const;
+const PARTS = ["find", "items", "list", "basket", "plot", "clusters", "cliffs", "rgroups", "scaffolds", "pairs", "map", "tree", "compare", "collection", "upload"] as const;
 /**
  * A part of the page: `find` is the start page, `plot` shows the items as a plot, `rgroups` is an R-group table, `scaffolds` is the scaffold tree of a
- * series, `pairs` are matched pairs, `collection` describes the collection, and `upload` makes or changes one.
+ * series, `pairs` are matched pairs, `compare` compares two collections, `collection` describes the collection, and `upload` makes or changes one.
  */
 export type Part = (typeof PARTS)[number];
 
@@ -127,6 +132,8 @@ const CHANGES = ["raise", "lower"] as const;
 /** How a transformation changes a property on average. */
 export type Change = (typeof CHANGES)[number];
 
+const RELATIONS = ["identical", "near duplicate", "novel"] as const;
+
 /** Sampling policies of positives. */
 export const POLICIES = ["random_walk", "first_order", "second_order"] as const;
 export type Policy = (typeof POLICIES)[number];
@@ -141,6 +148,7 @@ export const CHOICES: Record<string, readonly string[]> = {
   change: CHANGES,
   policy: POLICIES,
   plot: PLOT_KINDS,
+  relation: RELATIONS,
   x_scale: SCALE_TYPES,
   y_scale: SCALE_TYPES,
 };
@@ -188,6 +196,8 @@ export const DEFAULT_ADDRESS: Address = {
   xScale: null,
   yScale: null,
   lasso: null,
+  other: null,
+  relation: null,
   from: null,
   to: null,
   job: null,
@@ -205,13 +215,13 @@ export const NO_FILTERS = { filters: [], name: null, substructure: null, scaffol
  */
 export function withChange(address: Address, change: Partial<Address>): Address {
   const { part, earlierGeneration, expandedItems, cluster, transformation, selectedItem, seed, lasso, from, to, pages, job } = DEFAULT_ADDRESS;
-  const { minSimilarity, maxSimilarity, exact, branches, core, groups, axes } = DEFAULT_ADDRESS;
+  const { minSimilarity, maxSimilarity, exact, branches, core, groups, axes, other, relation } = DEFAULT_ADDRESS;
   const next = { ...address, ...change };
   const subjectDefaults = showsOtherSubject(address, next) ? { minSimilarity, maxSimilarity, exact, branches, core } : {};
   const filterDefaults = differIn(address, next, "collection", "q") ? NO_FILTERS : {};
   const positionDefaults = showsOtherPositions(address, next) ? { groups, axes } : {};
   const queryDefaults = differIn(address, next, "q") ? { part, expandedItems, cluster, transformation, selectedItem, seed, from, to } : {};
-  const partDefaults = differIn(address, next, "collection", "q", "part") ? { earlierGeneration, lasso, job } : {};
+  const partDefaults = differIn(address, next, "collection", "q", "part") ? { earlierGeneration, lasso, job, other, relation } : {};
   return { ...address, ...subjectDefaults, ...filterDefaults, ...positionDefaults, ...partDefaults, ...queryDefaults, ...(showsOtherList(address, next) ? { pages } : {}), ...change };
 }
 
@@ -228,7 +238,7 @@ function showsOtherPositions(a: Address, b: Address): boolean {
 /** Whether two addresses list different items, or list them in a different order. */
 export function showsOtherList(a: Address, b: Address): boolean {
   const limits = ["minSimilarity", "maxSimilarity", "exact", "filters", "name", "substructure", "scaffold", "onlyIds"] as const;
-  return showsOtherSubject(a, b) || differIn(a, b, ...limits, "sort", "property", "steepness", "minCount", "change", "method", "earlierGeneration");
+  return showsOtherSubject(a, b) || differIn(a, b, ...limits, "sort", "property", "steepness", "minCount", "change", "method", "earlierGeneration", "other", "relation");
 }
 
 function differIn(a: Address, b: Address, ...names: (keyof Address)[]): boolean {
@@ -302,6 +312,8 @@ export function parse(text: string): Address {
     xScale: SCALE_TYPES.find((scale) => scale === parameters.get("x_scale")) ?? null,
     yScale: SCALE_TYPES.find((scale) => scale === parameters.get("y_scale")) ?? null,
     lasso: parameters.get("lasso") || null,
+    other: parameters.get("other") || null,
+    relation: RELATIONS.find((relation) => relation === parameters.get("relation")) ?? null,
     from: parameters.get("from") || null,
     to: parameters.get("to") || null,
     job: parameters.get("job") || null,
@@ -355,6 +367,8 @@ export function format(address: Address): string {
   if (address.xScale) parameters.set("x_scale", address.xScale);
   if (address.yScale) parameters.set("y_scale", address.yScale);
   if (address.lasso) parameters.set("lasso", address.lasso);
+  if (address.other) parameters.set("other", address.other);
+  if (address.relation) parameters.set("relation", address.relation);
   if (address.from) parameters.set("from", address.from);
   if (address.to) parameters.set("to", address.to);
   if (address.job) parameters.set("job", address.job);

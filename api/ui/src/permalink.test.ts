@@ -6,7 +6,7 @@ import { propertiesOf } from "./results/columns";
 describe("a permalink", () => {
   it("reports parameters that cannot be read", () => {
     expect(unreadableParameters("?part=clifs&filter=%5B%22mass%22%5D&filter=x&min_similarity=7&view=tiles")).toEqual([
-      "Unknown part “clifs”. Accepted values: find, items, list, basket, plot, clusters, cliffs, rgroups, scaffolds, pairs, map, tree, collection, upload.",
+      "Unknown part “clifs”. Accepted values: find, items, list, basket, plot, clusters, cliffs, rgroups, scaffolds, pairs, map, tree, compare, collection, upload.",
       'The filter “["mass"]” is not valid and was ignored. Accepted form: ["PROPERTY",MIN,MAX] or ["PROPERTY","TEXT"].',
       'The filter “x” is not valid and was ignored. Accepted form: ["PROPERTY",MIN,MAX] or ["PROPERTY","TEXT"].',
       "The min_similarity “7” is not valid. Accepted values: numbers above 0 and up to 1.",

@@ -179,7 +179,7 @@ def test_incompatible_collections_are_refused(server: httpx.Client, other: str, 
         reply = server.post(path, json={"other": other})
         assert reply.status_code == 409
         problem = reply.json()
-        text = " ".join(map(str, (problem["given"], problem["expected"], problem["hint"])))
+        text = " ".join(map(str, (problem["detail"], problem["expected"], problem["hint"])))
         assert all(word in text for word in words), text
 
 

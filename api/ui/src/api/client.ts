@@ -3,6 +3,8 @@ import type { components } from "./openapi";
 import type {
   CliffsPage,
   CollectionDetail,
+  ComparisonPage,
+  ComparisonRow,
   Collections,
   ComponentReply,
   ComponentsPage,
@@ -83,6 +85,9 @@ export type CliffsRequest = components["schemas"]["CliffsBody"];
 
 /** The transformations of matched pairs to list, and the items that count. */
 export type MatchedPairsRequest = components["schemas"]["MatchedPairsBody"];
+
+/** Another collection to compare with a collection, and the items of it to return. */
+export type ComparisonRequest = components["schemas"]["ComparisonBody"];
 
 /** Series whose R groups are requested, and the core. */
 export type RgroupsRequest = components["schemas"]["RGroupsBody"];
@@ -191,6 +196,16 @@ export class Client {
   /** Return one page of the clusters that contain items of a query, in an order. */
   clusters(body: ClustersRequest, signal?: AbortSignal): Promise<RankedClustersPage> {
     return fetchJson(this.url("/clusters", {}), postOptions(body, signal));
+  }
+
+  /** Return one page of the items of another collection, each with its nearest item of this one. */
+  compare(body: ComparisonRequest, signal?: AbortSignal): Promise<ComparisonPage> {
+    return fetchJson(this.url("/compare", {}), postOptions(body, signal));
+  }
+
+  /** Return the rows of a comparison with another collection. */
+  comparisonRows(body: components["schemas"]["ComparisonRowsBody"], signal?: AbortSignal): Promise<ComparisonRow[]> {
+    return this.rows("/compare/rows", body, signal);
   }
 
   /** Return one page of the changes of clusters since an earlier generation. */

@@ -26,6 +26,7 @@ const MODULES: Record<Exclude<Part, "find" | "upload">, () => Promise<Module>> =
   scaffolds: () => import("../scaffolds/Scaffolds.svelte"),
   pairs: () => import("../matchedPairs/MatchedPairs.svelte"),
   map: () => import("../map/Map.svelte"),
+  compare: () => import("../compare/Compare.svelte"),
   tree: () => import("../tree/Tree.svelte"),
   collection: () => import("../collection/About.svelte"),
 };

@@ -41,6 +41,7 @@ export const TAB_GROUPS: readonly (readonly Tab[])[] = [
         { title: "Scaffolds", part: "scaffolds" },
       ],
     },
+    { title: "Compare", part: "compare" },
   ],
   [
     { title: "Look up", part: "list" },
@@ -64,6 +65,7 @@ const FILTER_SUPPORT: Partial<Record<Part, FilterSupport>> = {
   scaffolds: "form",
   clusters: "chips",
   tree: "none",
+  compare: "none",
   pairs: "chips",
   map: "chips",
 };
