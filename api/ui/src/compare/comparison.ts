@@ -63,11 +63,11 @@ export interface SharedMap {
 const OFFSET = 0.45; // Distance of an item from its nearest item, where 1 is the distance of points that are evenly spread.
 const TURN = 2.4; // Angle between items with the same nearest item, in radians: the golden angle.
 
-/** Place each item of the other collection beside its nearest item, so that both stay visible. The map begins at 0. */
+/** Place each item of the other collection next to its nearest item, so that both stay visible. The map begins at 0. */
 export function shareMap(map: Points, nearest: Int32Array): SharedMap {
   const size = map.x.length;
   const otherIds = Int32Array.from(nearest.keys()).filter((id) => nearest[id]! >= 0);
-  const places = new Uint32Array(size); // Number of items placed beside each item.
+  const places = new Uint32Array(size); // Number of items placed next to each item.
   const step = OFFSET / Math.sqrt(size || 1);
   const points: Points = {
     x: new Float32Array(size + otherIds.length),
