@@ -126,6 +126,9 @@ VIEWS = {
     ),
     "upload": View("part=upload", "Upload · series", (), "[type=file]"),
     "upload preview": View("part=upload", "Upload · series", (), "[aria-label='First records'] img", preview_file),
+    "compared collections": View(
+        "part=compare&other=nci", "Compare · series", ("Compare",), "[aria-label='Compared compounds'] img"
+    ),
     "about": View("part=collection", "About · series", ("About",), "figure svg"),
     "rejected records": View("collection=nci&part=collection", "About · nci", ("About",), "section tbody tr"),
     "graph collection": View("collection=karate", "karate", (), "h3"),
