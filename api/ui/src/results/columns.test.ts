@@ -56,6 +56,12 @@ describe("columns", () => {
     expect(shownProperty(propertiesOf({ manifest: manifestOf({}), computed: COMPUTED }), null)).toBeNull();
   });
 
+  it("that are concentrations give way to their logarithms", () => {
+    const properties = propertiesOf({ manifest: manifestOf({ "Ki nM": "number", batch: "number", pKi: "number" }) });
+    expect(shownProperty(properties, null)).toBe("pKi");
+    expect(shownProperty(properties, "Ki nM")).toBe("Ki nM");
+  });
+
   it("that are computed are not confused with those of the source", () => {
     const properties = propertiesOf({ manifest: manifestOf({ "descriptor.qed": "number", QED: "number", "pactivity.M.x": "text" }), computed: COMPUTED });
     const described = Object.entries(properties).map(([key, { title, apiName }]) => [key, title, apiName]);

@@ -106,10 +106,16 @@ export function numericKeys(properties: ItemProperties): string[] {
   return Object.keys(properties).filter((key) => properties[key]?.kind === "number");
 }
 
-/** Return the key of the numeric property that a view shows: the selected one, or the first of the source; null if there is none. */
+/**
+ * Return the key of the numeric property that a view shows: the selected one, or the first of the source; null if there
+ * is none. A concentration, such as `Ki nM`, gives way to its negative logarithm `pKi`, whose differences and means say more.
+ */
 export function shownProperty(properties: ItemProperties, selectedKey: string | null): string | null {
   const keys = numericKeys(properties);
-  return keys.find((key) => key === selectedKey) ?? keys.find((key) => !properties[key]?.isComputed) ?? null;
+  const sourceKeys = keys.filter((key) => !properties[key]?.isComputed);
+  const first = sourceKeys[0];
+  const logarithm = first === undefined ? undefined : sourceKeys.find((key) => key === `p${first.split(" ")[0]}`);
+  return keys.find((key) => key === selectedKey) ?? logarithm ?? first ?? null;
 }
 
 /** Return the keys of the columns that a table shows: the selected ones that exist, or the first few of the source. */
