@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Locator, Page, sync_playwright
 from rdkit import RDConfig
 
 from graphkin.api.serve import Server
@@ -24,6 +24,9 @@ from graphkin.store import open_store
 DOCS = Path(__file__).parent
 README_PICTURE = DOCS / "page.png"
 MOLECULES = Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"
+TABLE = DOCS / "assets" / "pi3k-alpha.csv"
+SERIES = "pi3k-alpha"
+ACID = "C(=O)[OH]"
 SIZE = {"width": 1280, "height": 800}
 WAIT = 180_000  # milliseconds: clusters are computed on their first use
 NAME = "215"
@@ -43,6 +46,12 @@ def readme(page: Page) -> None:
     page.get_by_role("list", name="Items in the graph").get_by_role("listitem").first.wait_for()
 
 
+def start(page: Page) -> None:
+    """Show the start page."""
+    _open(page)
+    page.get_by_role("img", name="Histogram of").first.wait_for()
+
+
 def search(page: Page) -> None:
     """Show what a typed name may mean."""
     _open(page)
@@ -54,21 +63,15 @@ def search(page: Page) -> None:
 def plot(page: Page) -> None:
     """Show a scatter plot with brushed compounds."""
     _open(page, part="plot", x="heavy_atoms", y="molwt", colour="rings")
-    canvas = page.get_by_role("application")
     page.get_by_role("button", name="Rectangle").click()
-    box = canvas.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.3)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.75)
-    page.mouse.up()
+    _drag(page, page.get_by_role("application"), (0.3, 0.3), (0.5, 0.75))
     page.get_by_role("link", name="Show in table").wait_for()
 
 
 def upload(page: Page) -> None:
     """Show how a table of affinities would be read."""
     _open(page, part="upload")
-    page.get_by_label("Choose a file").set_input_files(DOCS / "assets" / "pi3k-alpha.csv")
+    page.get_by_label("Choose a file").set_input_files(TABLE)
     page.get_by_role("list", name="First records").get_by_role("img").last.wait_for()
 
 
@@ -76,6 +79,13 @@ def similar(page: Page) -> None:
     """Show the similar compounds as a table, with the differences highlighted."""
     _open(page, q=QUERY, mark="differences")
     page.locator("section tbody tr").first.wait_for()
+
+
+def acids(page: Page) -> None:
+    """Show the acids of the collection, and the formats in which they can be saved."""
+    _open(page, part="items", smarts=ACID)
+    page.get_by_text(" of 4,892 items").wait_for()
+    page.get_by_text("Download", exact=True).first.click()
 
 
 def graph(page: Page) -> None:
@@ -103,6 +113,34 @@ def cliffs(page: Page) -> None:
     page.get_by_role("region", name="Activity cliffs").get_by_role("listitem").first.wait_for()
 
 
+def map_view(page: Page) -> None:
+    """Show a lasso on the map, and the compounds in it."""
+    _open(page, SERIES, part="map", colour="pKi")
+    sheet = page.get_by_role("application", name="Map of")
+    page.get_by_role("button", name="Lasso").click()
+    _drag(page, sheet, (0.4, 0.1), (0.7, 0.15), (0.7, 0.6), (0.45, 0.65))
+    page.get_by_role("complementary", name="Items in the lasso").get_by_role("listitem").first.wait_for()
+
+
+def empty(page: Page) -> None:
+    """Show a list without items."""
+    _open(page, part="basket")
+    page.get_by_role("heading", name="This list is empty").wait_for()
+
+
+def rgroups(page: Page) -> None:
+    """Show the largest cluster of a series as an R-group table, colored by affinity."""
+    _open(page, SERIES, part="clusters")
+    page.get_by_role("link", name="R groups of cluster 1", exact=True).click()
+    page.get_by_role("columnheader", name="R1").first.wait_for()
+
+
+def pairs(page: Page) -> None:
+    """Show the transformations that raise the affinity."""
+    _open(page, SERIES, part="pairs", property="pKi")
+    page.get_by_role("region", name="Transformations").get_by_role("link").first.wait_for()
+
+
 def lookup(page: Page) -> None:
     """Show the results of a list: two items found, one new structure, one unknown name, one unreadable text."""
     _open(page, part="list")
@@ -121,11 +159,40 @@ def selection(page: Page) -> None:
     page.get_by_role("region", name="Comparison").get_by_role("img").first.wait_for()
 
 
-TUTORIAL = (upload, search, similar, graph, clusters, tree, plot, cliffs, lookup, selection)
+TUTORIAL = (
+    start,
+    upload,
+    search,
+    similar,
+    acids,
+    graph,
+    clusters,
+    tree,
+    map_view,
+    plot,
+    cliffs,
+    rgroups,
+    pairs,
+    lookup,
+    selection,
+    empty,
+)
 
 
-def _open(page: Page, **state: str) -> None:
-    page.goto(f"/?{urlencode({'collection': 'nci', **state})}")
+def _open(page: Page, collection: str = "nci", **state: str) -> None:
+    page.goto(f"/?{urlencode({'collection': collection, **state})}")
+
+
+def _drag(page: Page, target: Locator, *points: tuple[float, float]) -> None:
+    """Drag through points, which are fractions of the width and the height of an element."""
+    box = target.bounding_box()
+    assert box is not None
+    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=5)
+    page.mouse.up()
 
 
 def _take(page: Page, show: Callable[[Page], None], path: Path) -> None:
@@ -154,6 +221,7 @@ def main(names: list[str]) -> None:
         store, screenshot = Path(folder) / "store", Path(folder) / "page.png"
         with open_store(store, create=True) as opened:
             ingest(opened, "nci", [str(MOLECULES)], resolve())
+            ingest(opened, SERIES, [str(TABLE)], resolve())
         with Server(Settings(store=store, port=0)).running() as url:
             for show in (readme, *TUTORIAL):
                 if names and show.__name__ not in names:
@@ -165,7 +233,7 @@ def main(names: list[str]) -> None:
                     path = README_PICTURE
                     image.quantize(256, Image.Quantize.FASTOCTREE).save(path, optimize=True)
                 else:
-                    path = DOCS / "assets" / f"page-{show.__name__}.webp"
+                    path = DOCS / "assets" / f"page-{show.__name__.removesuffix('_view')}.webp"
                     image.save(path, quality=70, method=6)
                 print(f"{path}: {path.stat().st_size:,} bytes")
 
