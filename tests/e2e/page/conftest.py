@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import unquote
 
 import httpx
@@ -39,7 +39,7 @@ PICTURES_LOADED = """() => [...document.images].every((image) => {
 }) && document.querySelector(".canvas[aria-busy=true]") === null"""
 
 COLOR_RULES = ["color-contrast", "link-in-text-block"]  # The axe rules whose result depends on the color scheme.
-AXE_OPTIONS: dict[str, dict[str, Any]] = {
+AXE_OPTIONS: dict[Literal["light", "dark"], dict[str, Any]] = {
     "light": {"resultTypes": ["violations"]},
     "dark": {"resultTypes": ["violations"], "runOnly": COLOR_RULES},
 }
@@ -184,13 +184,13 @@ def look(request: pytest.FixtureRequest) -> Callable[..., None]:
     def check(page: Page, state: str, waiting: bool = False) -> None:
         if page.evaluate("typeof axe === 'undefined'"):
             page.evaluate(f"{AXE.read_text()}; 0")
-        for scheme in ("light", "dark"):
+        for scheme, options in AXE_OPTIONS.items():
             page.emulate_media(color_scheme=scheme)
             if not waiting:
                 # Without polling, the page would be checked, and so redrawn, in every frame.
                 page.wait_for_function(PICTURES_LOADED, polling=50)
             page.screenshot(path=ARTEFACTS / f"{state.replace(' ', '-')}-{scheme}.png")
-            violations = page.evaluate("options => axe.run(options)", AXE_OPTIONS[scheme])["violations"]
+            violations = page.evaluate("options => axe.run(options)", options)["violations"]
             problems = [
                 (each["id"], each["impact"], [node["html"] for node in each["nodes"]][:3]) for each in violations
             ]

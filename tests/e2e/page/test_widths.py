@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -158,7 +159,7 @@ FLAWS = [
 def context(browser: Browser, api: httpx.Client) -> Iterator[BrowserContext]:
     """Yield a context with axe in each tab, once the server has what the views need."""
     for path in ("map", "clusters", "matched-pairs?property=pKi"):
-        until_available(lambda path=path: api.get(f"/v1/collections/series/{path}"))
+        until_available(partial(api.get, f"/v1/collections/series/{path}"))
     context = browser.new_context(base_url=str(api.base_url))
     context.set_default_timeout(TIMEOUT)
     context.add_init_script(path=AXE)
