@@ -192,6 +192,15 @@ def matched_pairs(user: Chemist) -> None:
     user.see(user.page.get_by_role("region", name="Matched pairs").locator("ul.cards > li").first)
 
 
+def compare(user: Chemist) -> None:
+    """See how much of a series another collection has, each compound next to its nearest one."""
+    user.open_card("Table", "nci")
+    user.click(user.page.get_by_role("link", name="Compare", exact=True))
+    user.choose(user.page.get_by_role("combobox", name="Other collection"), "pi3k-alpha")
+    user.see(user.page.get_by_role("group", name="240 compounds of pi3k-alpha by relation"))
+    user.see(user.page.get_by_role("list", name="Compared compounds").locator("img[aria-busy=false]").nth(1))
+
+
 def upload(user: Chemist) -> None:
     """Make a collection from an own file of 240 compounds."""
     file = user.files / "own.csv"
@@ -224,6 +233,7 @@ TASKS: dict[str, Callable[[Chemist], None]] = {
     "sar": sar_table,
     "pairs": matched_pairs,
     "plot": plot_and_brush,
+    "compare": compare,
     "upload": upload,  # last: it adds a collection to the start page
 }
 

@@ -6,7 +6,7 @@
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
@@ -24,6 +24,7 @@ from graphkin.store import open_store
 DOCS = Path(__file__).parent
 README_PICTURE = DOCS / "page.png"
 MOLECULES = Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi"
+COMPOUNDS = Path(RDConfig.RDContribDir) / "FreeWilson" / "data" / "CHEMBL2321810.smi"
 TABLE = DOCS / "assets" / "pi3k-alpha.csv"
 SERIES = "pi3k-alpha"
 ACID = "C(=O)[OH]"
@@ -159,6 +160,12 @@ def selection(page: Page) -> None:
     page.get_by_role("region", name="Comparison").get_by_role("img").first.wait_for()
 
 
+def compare(page: Page) -> None:
+    """Show a series of candidates next to the nearest compounds of a catalog."""
+    _open(page, "catalog", part="compare", other="candidates")
+    page.get_by_role("list", name="Compared compounds").get_by_role("img").first.wait_for()
+
+
 TUTORIAL = (
     start,
     upload,
@@ -215,27 +222,53 @@ def _browser_page(url: str, scale: float) -> Iterator[Page]:
         browser.close()
 
 
+@contextmanager
+def _served(collections: Mapping[str, Path]) -> Iterator[str]:
+    """Serve collections of these files, and yield the URL."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "store"
+        with open_store(store, create=True) as opened:
+            for name, file in collections.items():
+                ingest(opened, name, [str(file)], resolve())
+        with Server(Settings(store=store, port=0)).running() as url:
+            yield url
+
+
+@contextmanager
+def _two_sets() -> Iterator[dict[str, Path]]:
+    """Yield the files of a catalog and of candidates: a series that ships with RDKit, with 83 compounds in both."""
+    lines = COMPOUNDS.read_text().splitlines(keepends=True)
+    with tempfile.TemporaryDirectory() as folder:
+        files = {name: Path(folder) / f"{name}.smi" for name in ("catalog", "candidates")}
+        files["catalog"].write_text("".join(lines[:800]))
+        files["candidates"].write_text("".join(lines[-300:]))
+        yield files
+
+
+def _take_all(url: str, pictures: Sequence[Callable[[Page], None]]) -> None:
+    for show in pictures:
+        with tempfile.TemporaryDirectory() as folder, _browser_page(url, 1.5 if show is readme else 1) as page:
+            screenshot = Path(folder) / "page.png"
+            _take(page, show, screenshot)
+            image = Image.open(screenshot).convert("RGB")
+        if show is readme:
+            path = README_PICTURE
+            image.quantize(256, Image.Quantize.FASTOCTREE).save(path, optimize=True)
+        else:
+            path = DOCS / "assets" / f"page-{show.__name__.removesuffix('_view')}.webp"
+            image.save(path, quality=70, method=6)
+        print(f"{path}: {path.stat().st_size:,} bytes")
+
+
 def main(names: list[str]) -> None:
     """Take the pictures with these names, by default all."""
-    with tempfile.TemporaryDirectory() as folder:
-        store, screenshot = Path(folder) / "store", Path(folder) / "page.png"
-        with open_store(store, create=True) as opened:
-            ingest(opened, "nci", [str(MOLECULES)], resolve())
-            ingest(opened, SERIES, [str(TABLE)], resolve())
-        with Server(Settings(store=store, port=0)).running() as url:
-            for show in (readme, *TUTORIAL):
-                if names and show.__name__ not in names:
-                    continue
-                with _browser_page(url, 1.5 if show is readme else 1) as page:
-                    _take(page, show, screenshot)
-                image = Image.open(screenshot).convert("RGB")
-                if show is readme:
-                    path = README_PICTURE
-                    image.quantize(256, Image.Quantize.FASTOCTREE).save(path, optimize=True)
-                else:
-                    path = DOCS / "assets" / f"page-{show.__name__.removesuffix('_view')}.webp"
-                    image.save(path, quality=70, method=6)
-                print(f"{path}: {path.stat().st_size:,} bytes")
+    pictures = [show for show in (readme, *TUTORIAL) if not names or show.__name__ in names]
+    if pictures:
+        with _served({"nci": MOLECULES, SERIES: TABLE}) as url:
+            _take_all(url, pictures)
+    if not names or compare.__name__ in names:
+        with _two_sets() as files, _served(files) as url:
+            _take_all(url, [compare])
 
 
 if __name__ == "__main__":
