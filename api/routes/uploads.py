@@ -102,8 +102,8 @@ async def preview(request: Request) -> Response:
     previews = state_of(request)["previews"]
     async with previews.place() as place, read_form(request, PreviewForm) as form:
         fields, upload = form.model_dump(exclude={"file"}, exclude_none=True), form.file
-        found = await previews.preview(place, upload.file, upload.filename or "", fields)
-    return Response(found.model_dump_json(), headers=_NO_STORE, media_type=JSON)
+        reply = await previews.preview(place, upload.file, upload.filename or "", fields)
+    return Response(reply.model_dump_json(), headers=_NO_STORE, media_type=JSON)
 
 
 async def _start(request: Request, slot: int, command: JobCommand, collection: str, form: Any) -> Response:

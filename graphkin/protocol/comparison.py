@@ -6,7 +6,7 @@ from pydantic import Field
 
 from graphkin.protocol.frozen import Frozen
 from graphkin.protocol.replies import FromGeneration, GenerationId, Item, NextCursor, SearchedSimilarity
-from graphkin.protocol.requests import Body, Similarity
+from graphkin.protocol.requests import Body, NextPage, Similarity
 from graphkin.protocol.values import COMPARISON_THRESHOLD, MAX_PAGE, ComparisonOrder, Relation
 
 
@@ -39,10 +39,7 @@ class ComparisonBody(ComparisonFields):
     """A page of a comparison with another collection."""
 
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Items per page.")] = 100
-    cursor: Annotated[
-        str | None,
-        Field(description="`next_cursor` of the previous page. The default is the first page.", examples=[None]),
-    ] = None
+    cursor: NextPage = None
 
 
 class ComparisonRowsBody(ComparisonFields):
