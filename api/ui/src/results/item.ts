@@ -11,6 +11,11 @@ export function itemNoun(kind: Kind, count = 1): string {
   return (kind === "molecule" ? "compound" : "item") + (count === 1 ? "" : "s");
 }
 
+/** Return whether items of a kind have fingerprints, so that two collections of it can be compared. */
+export function hasFingerprints(kind: Kind): boolean {
+  return kind === "molecule" || kind === "fingerprint";
+}
+
 /** Return the title of an item: its first name, its SMILES, or its id. */
 export function title(item: Item): string {
   return nameOf(item) ?? item.smiles ?? `item ${item.id}`;
