@@ -156,7 +156,7 @@ def selection(page: Page) -> None:
     _open(page, q=QUERY, min_similarity="0.5")
     page.get_by_role("button", name="to the selection").click()
     page.get_by_role("link", name="Selection (").click()
-    page.get_by_text("Compare", exact=True).click()
+    page.get_by_role("region", name="Selection").get_by_text("Compare", exact=True).click()
     page.get_by_role("region", name="Comparison").get_by_role("img").first.wait_for()
 
 

@@ -127,7 +127,7 @@ def test_selection_is_filled_compared_shown_sent_and_downloaded(page: Page, api:
     page.get_by_role("link", name=f"Selection ({len(ids)})").click()
     page.reload()
     page.get_by_role("status").filter(has_text=f"{len(ids)} items").wait_for()
-    page.get_by_text("Compare", exact=True).click()
+    page.get_by_role("region", name="Selection").get_by_text("Compare", exact=True).click()
     compared = page.get_by_role("region", name="Comparison")
     expect(compared.locator("thead img")).to_have_count(min(len(ids), 12))
     page.get_by_text("Graph", exact=True).click()
@@ -182,7 +182,7 @@ def test_cliffs_are_shown_side_by_side(page: Page, api: httpx.Client) -> None:
     query: dict[str, Any] = {"property": "molwt", "by": "difference", "min_similarity": 0.5, "limit": 20}
     expected = api.get(f"{URL}/cliffs", params=query).json()
     page.goto("/?collection=chembl&min_similarity=0.5")
-    page.get_by_role("link", name="Cliffs").click()
+    page.get_by_role("link", name="Cliffs", exact=True).click()
     page.get_by_role("combobox", name="Property", exact=True).select_option("molwt")
     page.get_by_role("combobox", name="Rank by", exact=True).select_option("difference")
     page.get_by_role("slider").fill("0.5")

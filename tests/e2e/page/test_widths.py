@@ -54,7 +54,7 @@ def look_up(page: Page) -> None:
 def compare_selection(page: Page) -> None:
     page.get_by_role("button", name="to the selection").click()
     page.get_by_role("link", name="Selection (").click()
-    page.get_by_text("Compare", exact=True).click()
+    page.get_by_role("region", name="Selection").get_by_text("Compare", exact=True).click()
 
 
 def preview_file(page: Page) -> None:
