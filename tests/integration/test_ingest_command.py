@@ -305,11 +305,11 @@ def test_tautomers_collapse_and_are_found_by_each_other(
 
 
 def test_items_without_names_are_reported_with_a_candidate_column(ingest: Callable[..., Any]) -> None:
-    outcome = ingest("smiles;Catalog Number;logP\nCCO;a1;1.5\nCCC;a2;2\n", name="m.csv")
+    outcome = ingest("smiles;Shelf Number;logP\nCCO;a1;1.5\nCCC;a2;2\n", name="m.csv")
     assert outcome.code == 0
     assert "no item has a name" in outcome.err
-    assert "--name-column, such as 'Catalog Number'" in outcome.err
-    with_names = ingest("smiles;Catalog Number;logP\nCCO;a1;1.5\n", "--name-column", "catalog number", name="m.csv")
+    assert "--name-column, such as 'Shelf Number'" in outcome.err
+    with_names = ingest("smiles;Shelf Number;logP\nCCO;a1;1.5\n", "--name-column", "shelf number", name="m.csv")
     assert (with_names.code, "no item has a name" in with_names.err) == (0, False)
 
 
