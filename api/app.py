@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 import anyio.to_thread
+import numpy as np
+import pyarrow as pa
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
@@ -122,6 +124,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[State]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+        pa.array(np.zeros(1))  # The first array makes pyarrow import pandas, if it is installed.
         async with open_state(settings, fork_server) as state, state["warmup"].running():
             metrics.add_updater(StateMetrics(state, metrics.registry).update)
             state["scrubber"].start()
@@ -144,6 +147,7 @@ def create_app(
         redirect_slashes=False,
         # FastAPI's telemetry would record queries, which contain structures.
         telemetry={"tracing": False, "metrics": False, "logs": False},
+        openapi_url=None,  # FastAPI would write the document in the event loop, for every request.
         docs_url=None,  # The web page serves /docs. FastAPI's documentation page would load scripts from other hosts.
         redoc_url=None,
         middleware=[

@@ -1,10 +1,11 @@
-"""GET /, /docs and /assets/{name}: the web page, built from `api/ui`."""
+"""GET /, /docs and /assets/{name}: the web page, built from `api/ui`. GET /openapi.json: the OpenAPI document."""
 
+import json
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import Response
 
 from graphkin.api.context import require_modified
@@ -34,6 +35,10 @@ class _File:
     body: bytes
     tag: str
 
+    @classmethod
+    def from_body(cls, media_type: str, body: bytes) -> "_File":
+        return cls(media_type, body, entity_tag(body.hex()))
+
 
 @cache
 def _files() -> dict[str, _File]:
@@ -41,10 +46,15 @@ def _files() -> dict[str, _File]:
     files = {}
     for path in _DIST.rglob("*"):
         if path.suffix in _MEDIA_TYPES:
-            body = path.read_bytes()
             name = path.relative_to(_DIST).as_posix()
-            files[name] = _File(_MEDIA_TYPES[path.suffix], body, entity_tag(body.hex()))
+            files[name] = _File.from_body(_MEDIA_TYPES[path.suffix], path.read_bytes())
     return files
+
+
+@lru_cache(maxsize=1)
+def _openapi_file(app: FastAPI) -> _File:
+    text = json.dumps(app.openapi(), ensure_ascii=False, separators=(",", ":"))
+    return _File.from_body("application/json", text.encode())
 
 
 @router.get("/")
@@ -57,6 +67,12 @@ def index(request: Request) -> Response:
 def docs(request: Request) -> Response:
     """The documentation of the API."""
     return _document(request, "docs.html")
+
+
+@router.get("/openapi.json")
+def openapi(request: Request) -> Response:
+    """The OpenAPI document."""
+    return _reply(request, _openapi_file(request.app), "no-cache")
 
 
 def _document(request: Request, name: str) -> Response:
