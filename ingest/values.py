@@ -52,16 +52,19 @@ class ReadColumn:
         numbers, is_number = _finite(bare, plain)
         rest = np.flatnonzero(present & ~plain)
         unparsed = bare.take(pa.array(rest))
-        unsigned = pc.replace_substring_regex(unparsed, pattern=CENSORED_SIGN, replacement="")
-        signed = _mask(pc.and_(pc.not_equal(unsigned, unparsed), pc.match_substring_regex(unsigned, _NUMBER)))
-        bounds, is_bound = _finite(unsigned, signed)
-        numbers[rest[is_bound]] = bounds[is_bound]
+        censored = np.zeros(len(texts), np.bool_)
+        signed = np.flatnonzero(_mask(pc.match_substring_regex(unparsed, CENSORED_SIGN)))
+        if len(signed):
+            with_sign = unparsed.take(pa.array(signed))
+            unsigned = pc.replace_substring_regex(with_sign, pattern=CENSORED_SIGN, replacement="")
+            bounds, is_bound = _finite(unsigned, _mask(pc.match_substring_regex(unsigned, _NUMBER)))
+            numbers[rest[signed[is_bound]]] = bounds[is_bound]
+            censored[rest[signed[is_bound]]] = True
         missing = np.zeros(len(texts), np.bool_)
         short = np.flatnonzero(_mask(pc.less_equal(pc.utf8_length(unparsed), _LONGEST_MARKER)))
-        marked = pc.is_in(pc.utf8_lower(unparsed.take(pa.array(short))), value_set=pa.array(MISSING))
-        missing[rest[short]] = _mask(marked)
-        censored = np.zeros(len(texts), np.bool_)
-        censored[rest[is_bound]] = True
+        if len(short):
+            marked = pc.is_in(pc.utf8_lower(unparsed.take(pa.array(short))), value_set=pa.array(MISSING))
+            missing[rest[short]] = _mask(marked)
         is_text = present & ~(is_number | censored | missing)
         first = np.flatnonzero(is_text)[:1]
         counts = {
@@ -100,6 +103,8 @@ def _finite(bare: pa.Array, plain: Mask) -> tuple[Float64, Mask]:
         plain: (N,) whether each text is a plain number.
     """
     numbers, positions = np.zeros(len(bare)), np.flatnonzero(plain)
+    if len(positions) == 0:
+        return numbers, plain
     numbers[positions] = _parse_numbers(bare.take(pa.array(positions))).to_numpy(zero_copy_only=False)
     is_finite = plain & np.isfinite(numbers)
     return numbers, is_finite
