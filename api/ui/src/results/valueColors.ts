@@ -1,6 +1,5 @@
 import type { Client } from "../api/client";
-import type { ColorScheme } from "../graph/color";
-import { cellColor } from "../graph/color";
+import { cellColor, type ColorRange, type ColorScheme, fractionOf } from "../graph/color";
 import type { ItemRequest } from "./results";
 
 /** Range of a numeric property over all items of a request. */
@@ -38,6 +37,6 @@ function numberOf(columns: Record<string, unknown>): number | undefined {
 }
 
 /** Return the background of a value on the scale of its range; null for a missing value. */
-export function valueColor(value: unknown, { min, max }: ValueRange, colorScheme: ColorScheme): string | null {
-  return typeof value === "number" ? cellColor(max > min ? (value - min) / (max - min) : 0.5, colorScheme) : null;
+export function valueColor(value: unknown, range: Pick<ColorRange, "min" | "max">, colorScheme: ColorScheme): string | null {
+  return typeof value === "number" ? cellColor(range.max > range.min ? fractionOf(value, range) : 0.5, colorScheme) : null;
 }
