@@ -25,6 +25,7 @@ import httpx
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from rdkit import RDConfig
 
+from benchmarks.molecules import generate
 from graphkin.api.serve import Server
 from graphkin.api.settings import Settings
 from graphkin.ingest.pipeline import ingest
@@ -205,6 +206,18 @@ def upload(user: Chemist) -> None:
     """Make a collection from an own file of 240 compounds."""
     file = user.files / "own.csv"
     shutil.copy(SERIES, file)
+    _create_collection(user, file)
+
+
+def upload_many(user: Chemist) -> None:
+    """Make a collection from an own file of 10,000 generated compounds."""
+    file = user.files / "many.csv"
+    rows = (f"{number},{smiles}\n" for number, smiles in enumerate(generate(10_000)))
+    file.write_text("name,smiles\n" + "".join(rows))
+    _create_collection(user, file)
+
+
+def _create_collection(user: Chemist, file: Path) -> None:
     user.click(user.page.get_by_role("link", name="Upload a file"))
     user.choose(user.page.get_by_label("Choose a file"), str(file))
     user.click(user.page.get_by_role("button", name="Create the collection"))
@@ -234,7 +247,8 @@ TASKS: dict[str, Callable[[Chemist], None]] = {
     "pairs": matched_pairs,
     "plot": plot_and_brush,
     "compare": compare,
-    "upload": upload,  # last: it adds a collection to the start page
+    "upload": upload,  # last, because the start page then shows more collections
+    "upload-many": upload_many,
 }
 
 
