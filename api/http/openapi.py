@@ -1,9 +1,11 @@
 """Additions to the OpenAPI document: errors, media types, and parameters that routes parse themselves."""
 
 from functools import cache
+from threading import Lock
 from typing import Any, Literal
 
 from fastapi import FastAPI
+from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -199,10 +201,11 @@ def complete_schema(app: FastAPI) -> None:
     for route in app.routes:
         if isinstance(route, APIRoute):
             route.operation_id = route.name
+            get_flat_params(route.dependant)  # Fills a cache that must not change while the document is generated.
     generate = app.openapi
 
     @cache
-    def openapi() -> dict[str, Any]:
+    def document() -> dict[str, Any]:
         schema = generate()
         _, definitions = models_json_schema(
             [(model, "validation") for model in _REFERENCED_MODELS], ref_template=_REFERENCE
@@ -220,5 +223,11 @@ def complete_schema(app: FastAPI) -> None:
                 _add_parameter_examples(operation)
         _describe_fields(schema["components"]["schemas"])
         return schema
+
+    lock = Lock()
+
+    def openapi() -> dict[str, Any]:
+        with lock:
+            return document()
 
     app.openapi = openapi  # type: ignore[method-assign]

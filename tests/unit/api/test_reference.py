@@ -1,10 +1,12 @@
 """The OpenAPI document describes every tag, operation, parameter and field, and its examples are valid."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jsonschema
 import pytest
+from fastapi._compat import get_cached_model_fields
 
 from graphkin.api.app import create_app
 from graphkin.api.http.openapi import has_fields
@@ -102,3 +104,11 @@ def test_every_text_is_used() -> None:
     parameters = {parameter["name"] for _, parameter in PARAMETERS}
     assert {name.removesuffix(" in a query") for name in EXAMPLES} <= fields | parameters
     assert set(SUMMARIES) == {operation["operationId"] for operation in OPERATIONS}
+
+
+def test_document_can_be_requested_by_several_threads_at_once() -> None:
+    get_cached_model_fields.cache_clear()
+    app = create_app(Settings(store="unused"))
+    with ThreadPoolExecutor(4) as threads:
+        documents = [*threads.map(lambda _: app.openapi(), range(4))]
+    assert documents == [DOCUMENT] * 4
