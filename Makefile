@@ -17,13 +17,18 @@ SIDE_BY_SIDE := --numprocesses 3 --dist loadscope --no-loadscope-reorder
 MEMORY = $(shell test "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 8000000 2>/dev/null && echo /dev/shm)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test test-page test-python kernels server page lint format bench soak chaos pins sbom results graph-results node-results evidence check-long docs site site-version screenshot clean
+.PHONY: help demo secret unit test test-page test-python kernels server page lint format bench soak chaos pins sbom results graph-results node-results evidence check-long docs site site-version screenshot clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.run ## ingest real molecules, serve them, print three example queries
 	$(BIN)/graphkin demo $(DEMO)
+
+secret: ## secrets/neo4j_auth: a random password of Neo4j, for docker compose; an existing one stays
+	@mkdir -p -m 700 secrets
+	@test -e secrets/neo4j_auth || { $(PYTHON) -I -c 'import secrets; print("neo4j/" + secrets.token_hex(16))' \
+		> secrets/neo4j_auth && chmod 644 secrets/neo4j_auth; }
 
 unit test-python: export PYTEST_DEBUG_TEMPROOT ?= $(MEMORY)# where there is room: to publish waits for a disk
 unit: $(VENV)/.dev ## the tests of tests/unit alone: what to run while you edit

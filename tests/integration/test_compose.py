@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import stat
 import subprocess
 import sys
 import tomllib
@@ -56,24 +57,32 @@ def services(compose: Compose) -> dict[str, dict[str, Any]]:
     return descriptions
 
 
-def test_only_neo4j_and_the_api_start_by_default(compose: Compose, services: dict[str, Any]) -> None:
-    assert set(services) == {"neo4j", "api", "ingest", "trainer"}
+def test_api_and_its_database_start_by_default(compose: Compose, services: dict[str, Any]) -> None:
+    assert set(services) == {"neo4j", "demo", "api", "ingest", "trainer"}
     without_profile = compose("config", environment=ENVIRONMENT)
-    assert set(yaml.safe_load(without_profile.stdout)["services"]) == {"neo4j", "api"}
-    for name in ("api", "ingest"):
+    assert set(yaml.safe_load(without_profile.stdout)["services"]) == {"neo4j", "demo", "api"}
+    for name in ("demo", "api", "ingest"):
         assert services[name]["depends_on"]["neo4j"]["condition"] == "service_healthy"
+    assert services["api"]["depends_on"]["demo"]["condition"] == "service_completed_successfully"
     assert set(services["trainer"]["depends_on"]) == {"api"}
 
 
-@pytest.mark.parametrize("environment", [{}, {AUTH_FILE: ""}])
-def test_missing_password_is_refused(compose: Compose, environment: dict[str, str]) -> None:
-    refused = compose("config", environment=environment)
-    assert refused.returncode != 0
-    assert AUTH_FILE in refused.stderr
-    assert "services" not in refused.stdout
+def test_secret_is_the_file_that_compose_reads_by_default(compose: Compose, tmp_path: Path) -> None:
+    command = ["make", "--silent", "--file", str(ROOT / "Makefile"), "secret"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    resolved = yaml.safe_load(compose("config", environment={}).stdout)
+    place = ROOT / resolved["secrets"]["neo4j_auth"]["file"]  # Docker prints an absolute path, Podman that of the file
+    file = tmp_path / place.relative_to(ROOT)
+    text = file.read_text()
+    # The entry point of Neo4j's image accepts the user neo4j and a password without a slash, of 8 characters or more.
+    assert re.fullmatch(r"neo4j/[^/]{8,}\n", text)
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert file.stat().st_mode & stat.S_IROTH  # the users of the containers are others
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert file.read_text() == text
 
 
-@pytest.mark.parametrize("service", ["api", "ingest"])
+@pytest.mark.parametrize("service", ["demo", "api", "ingest"])
 def test_application_reads_every_variable(services: dict[str, Any], service: str) -> None:
     known_variables = {f"GRAPHKIN_{name.upper()}" for name in Settings.model_fields} | {AUTH_FILE, "NUMBA_CACHE_DIR"}
     variables = services[service]["environment"]
@@ -90,7 +99,7 @@ def test_settings_of_the_api_are_valid(services: dict[str, Any], monkeypatch: py
     assert {"127.0.0.1", "localhost", "api"} <= set(settings.allowed_hosts)
 
 
-@pytest.mark.parametrize("service", ["api", "ingest", "trainer"])
+@pytest.mark.parametrize("service", ["demo", "api", "ingest", "trainer"])
 def test_application_runs_without_privileges(services: dict[str, Any], service: str) -> None:
     description = services[service]
     user = description["user"].split(":")[0]
@@ -110,7 +119,7 @@ def test_application_runs_without_privileges(services: dict[str, Any], service: 
     assert re.search(r"install -d -o graphkin -g graphkin /var/cache/graphkin /runs$", dockerfile, re.MULTILINE)
 
 
-@pytest.mark.parametrize("service", ["neo4j", "api", "ingest", "trainer"])
+@pytest.mark.parametrize("service", ["neo4j", "demo", "api", "ingest", "trainer"])
 def test_every_service_has_limits_and_gains_no_privileges(services: dict[str, Any], service: str) -> None:
     description = services[service]
     assert {"memory", "cpus", "pids"} <= set(description["deploy"]["resources"]["limits"])
@@ -124,18 +133,17 @@ def test_only_the_api_and_ingests_reach_the_database(compose: Compose, services:
     assert services["api"]["ports"] == [port]
     assert (int(port["target"]), port["host_ip"]) == (8000, "127.0.0.1")
     members = {name: set(service["networks"]) for name, service in services.items()}
-    assert members["api"] & members["neo4j"] == members["ingest"] & members["neo4j"] == {"database"}
+    for name in ("demo", "api", "ingest"):
+        assert members[name] & members["neo4j"] == {"database"}
     assert not members["trainer"] & members["neo4j"]
     resolved = yaml.safe_load(compose("config", environment=ENVIRONMENT).stdout)
     assert resolved["networks"]["database"]["internal"] is True
     assert resolved["secrets"]["neo4j_auth"]["file"] == ENVIRONMENT[AUTH_FILE]
     assert all(ENVIRONMENT[AUTH_FILE] not in str(service) for service in services.values())
-    assert [bool(services[name].get("secrets")) for name in ("neo4j", "api", "ingest", "trainer")] == [True] * 3 + [
-        False
-    ]
+    assert {name for name, service in services.items() if service.get("secrets")} == set(services) - {"trainer"}
 
 
-@pytest.mark.parametrize("service", ["api", "ingest"])
+@pytest.mark.parametrize("service", ["demo", "api", "ingest"])
 def test_commands_connect_to_the_database(
     services: dict[str, Any],
     service: str,
@@ -223,7 +231,8 @@ def test_database_has_gds_a_password_file_and_volumes(compose: Compose, services
     assert description["environment"]["NEO4J_PLUGINS"] == '["graph-data-science"]'
     assert description["environment"]["NEO4J_AUTH_FILE"] == SECRET
     assert "gds.version()" in " ".join(description["healthcheck"]["test"])
-    assert {_target(volume) for volume in description["volumes"]} == {"/data", "/logs", "/plugins"}
+    # Folders of the image, which belong to user 7474. A volume at any other path would belong to root.
+    assert {_target(volume) for volume in description["volumes"]} == {"/data", "/logs", "/var/lib/neo4j/plugins"}
     resized = compose("config", environment={**ENVIRONMENT, "NEO4J_HEAP": "7G", "NEO4J_PAGECACHE": "5G"})
     environment = yaml.safe_load(resized.stdout)["services"]["neo4j"]["environment"]
     assert environment["NEO4J_server_memory_heap_max__size"] == "7G"

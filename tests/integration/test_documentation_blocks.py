@@ -231,6 +231,7 @@ def docker_compose(
     reader.replacements |= {
         f'{entry_point} -v "$PWD/backup:/backup" ingest': "graphkin",
         f"{entry_point} ingest": "graphkin",
+        "make secret": f"make --silent --file {ROOT}/Makefile secret",
         "docker compose run --rm ingest": " ".join(services["ingest"]["entrypoint"]),
         "docker compose up -d": f"graphkin {' '.join(serve)}",
         "docker compose exec -T api": "",

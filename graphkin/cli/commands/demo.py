@@ -12,7 +12,7 @@ import click
 
 from graphkin.cli.help import command, option
 from graphkin.cli.output import progress
-from graphkin.protocol.errors import require_extra
+from graphkin.protocol.errors import InvalidInput, require_extra
 
 if TYPE_CHECKING:
     from graphkin.api.serve import Server
@@ -25,6 +25,7 @@ _ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
     examples=[
         ("Ingest, serve and query real molecules", "graphkin demo"),
         ("Print the responses and exit", "graphkin demo --once"),
+        ("Fill an empty store", "graphkin demo --store s --ingest-only"),
     ]
 )
 @option(
@@ -42,12 +43,21 @@ _ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
     help="Port on 127.0.0.1, or 0 for a free one.",
 )
 @option("--once", is_flag=True, panel="Server", help="Print the responses and exit.")
-def demo(store_location: str | None, port: int, once: bool) -> None:
+@option(
+    "--ingest-only",
+    is_flag=True,
+    panel="Target",
+    help="Write the molecules into STORE and exit. A store that has a collection stays as it is.",
+)
+def demo(store_location: str | None, port: int, once: bool, ingest_only: bool) -> None:
     """Ingest real molecules, serve them and send three requests.
 
     The data are the 4,999 NCI molecules that ship with RDKit. The command prints a line about the ingest and about each
     response. Then it prints the requests as curl commands, and serves the store until ctrl-C.
     """
+    if ingest_only:
+        _fill(store_location)
+        return
     with require_extra("server", "the demonstration needs"):
         from graphkin.api.serve import Server
         from graphkin.api.settings import Settings
@@ -55,6 +65,24 @@ def demo(store_location: str | None, port: int, once: bool) -> None:
         location = store_location or str(Path(temporary) / "store")
         _ingest(location)
         _serve(Server(Settings(store=location, port=port)), once)
+
+
+def _fill(location: str | None) -> None:
+    """Ingest the molecules into a store without collections."""
+    from graphkin.store import open_store
+
+    if location is None:
+        raise InvalidInput(
+            "--ingest-only needs a store to write",
+            expected="a folder or a URL",
+            hint="name it with --store STORE",
+        )
+    with open_store(location, create=True) as store:
+        collections = store.collections()
+    if collections:
+        click.echo("the store has a collection: nothing to do")
+    else:
+        _ingest(location)
 
 
 def _ingest(location: str) -> None:
