@@ -6,10 +6,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from time import process_time
 from typing import Any, Self
-
-import psutil
 
 from benchmarks.machine import proportional
 
@@ -19,18 +16,6 @@ PRIVATE = re.compile(r"/(usr|home|root|tmp)/|site-packages|\.(cpp|hpp|h|pyx?|so)
 """What nobody outside is told: paths, and what libraries say of their own code."""
 
 _EVERY = 0.5  # seconds between two looks at the memory, each of which takes the kernel some 50 ms
-
-
-_ADDITIONS = 2_000_000
-_ADDITIONS_SECONDS = 0.15  # on the machine for which limits of time were set
-
-
-def slowness() -> float:
-    """Return how many times as long a loop takes as on the machine for which limits of time were set, at least 1."""
-    begin, total = process_time(), 0
-    for number in range(_ADDITIONS):
-        total += number
-    return max(1.0, (process_time() - begin) / _ADDITIONS_SECONDS)
 
 
 class Watched:
@@ -59,12 +44,6 @@ class Watched:
     @property
     def alive(self) -> bool:
         return self.process.poll() is None
-
-    def processor_seconds(self) -> float:
-        """Return the processor time of the process and its descendants so far."""
-        process = psutil.Process(self.process.pid)
-        times = [each.cpu_times() for each in (process, *process.children(recursive=True))]
-        return sum(each.user + each.system + each.children_user + each.children_system for each in times)
 
     def said(self) -> str:
         """All of its standard error up to now."""

@@ -14,7 +14,7 @@ import pytest
 
 from graphkin.cli import run
 from tests.fuzz.files import File, every_file, files
-from tests.fuzz.process import PRIVATE, Watched, slowness
+from tests.fuzz.process import PRIVATE, Watched
 
 LONGEST = 5.0  # seconds
 PATIENCE = 20.0  # seconds until an ingest counts as one that never ends
@@ -48,10 +48,6 @@ class Ingester:
             return {**json.loads(line), "peak": process.peak}
         self._running.pop(file.kind).__exit__()
         return {"crash": "the process died" if ready else "it never ended"}
-
-    def processor_seconds(self, file: File) -> float:
-        """Return the processor time so far of the processes that ingest this kind of file."""
-        return self._running[file.kind].processor_seconds()
 
     def _start(self, kind: str) -> Watched:
         # No script: every worker process of every ingest would import it again.
@@ -96,11 +92,9 @@ def test_file(ingester: Ingester, case: File, tmp_path: Path) -> None:
         assert [reason for reason in outcome["reasons"] if PRIVATE.search(reason)] == []
         assert all(len(reason) < MOST_SAID for reason in outcome["reasons"])
     assert outcome["peak"] < MOST_MEMORY
-    if outcome["seconds"] >= LONGEST:
-        # Other programs may delay it, or the machine is slow: the processor time of a second ingest decides.
-        begin = ingester.processor_seconds(case)
-        ingester.ingest(case, case.write(tmp_path))
-        assert ingester.processor_seconds(case) - begin < LONGEST * slowness()
+    if outcome["seconds"] >= LONGEST:  # others on the machine may hold it up once
+        outcome = ingester.ingest(case, case.write(tmp_path))
+    assert outcome["seconds"] < LONGEST
 
 
 @pytest.mark.parametrize(
