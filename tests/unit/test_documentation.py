@@ -120,7 +120,6 @@ def test_each_variable_of_compose_is_documented() -> None:
     """docker-compose.yml has the defaults that the page names."""
     compose = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
     defaults = dict(re.findall(r"\$\{(\w+):[-?]([^}]*)\}", compose))
-    defaults["GRAPHKIN_NEO4J_AUTH_FILE"] = "none, required"
     defaults["GRAPHKIN_RUNS"] = "the volume runs"
     rows = settings_rows("Variables", "how-to/docker.md")
     documented = {
