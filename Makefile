@@ -25,10 +25,13 @@ help: ## this list
 demo: $(VENV)/.run ## ingest real molecules, serve them, print three example queries
 	$(BIN)/graphkin demo $(DEMO)
 
-secret: ## secrets/neo4j_auth: a random password of Neo4j, for docker compose; an existing one stays
-	@mkdir -p -m 700 secrets
-	@test -e secrets/neo4j_auth || { $(PYTHON) -I -c 'import secrets; print("neo4j/" + secrets.token_hex(16))' \
-		> secrets/neo4j_auth && chmod 644 secrets/neo4j_auth; }
+secret: secrets/neo4j_auth ## secrets/neo4j_auth: a random password of Neo4j, for docker compose; an existing one stays
+
+secrets/neo4j_auth:
+	mkdir -p -m 700 secrets
+	$(PYTHON) -I -c 'import secrets; print("neo4j/" + secrets.token_hex(16))' > $@.new
+	chmod 644 $@.new
+	mv $@.new $@
 
 unit test-python: export PYTEST_DEBUG_TEMPROOT ?= $(MEMORY)# where there is room: to publish waits for a disk
 unit: $(VENV)/.dev ## the tests of tests/unit alone: what to run while you edit

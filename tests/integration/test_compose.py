@@ -70,8 +70,12 @@ def test_api_and_its_database_start_by_default(compose: Compose, services: dict[
 def test_secret_is_the_file_that_compose_reads_by_default(compose: Compose, tmp_path: Path) -> None:
     command = ["make", "--silent", "--file", str(ROOT / "Makefile"), "secret"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    resolved = yaml.safe_load(compose("config", environment={}).stdout)
-    place = ROOT / resolved["secrets"]["neo4j_auth"]["file"]  # Docker prints an absolute path, Podman that of the file
+    files = [
+        yaml.safe_load(compose("config", environment=environment).stdout)["secrets"]["neo4j_auth"]["file"]
+        for environment in ({}, {AUTH_FILE: ""})
+    ]
+    assert files[0] == files[1]
+    place = ROOT / files[0]  # Docker prints an absolute path, Podman that of the file
     file = tmp_path / place.relative_to(ROOT)
     text = file.read_text()
     # The entry point of Neo4j's image accepts the user neo4j and a password without a slash, of 8 characters or more.
