@@ -16,6 +16,7 @@ from graphkin.protocol.errors import InvalidInput, require_extra
 
 if TYPE_CHECKING:
     from graphkin.api.serve import Server
+    from graphkin.store.base import Store
 
 _COLLECTION = "nci"
 _ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
@@ -61,9 +62,12 @@ def demo(store_location: str | None, port: int, once: bool, ingest_only: bool) -
     with require_extra("server", "the demonstration needs"):
         from graphkin.api.serve import Server
         from graphkin.api.settings import Settings
+    from graphkin.store import open_store
+
     with tempfile.TemporaryDirectory(prefix="graphkin-demo-") as temporary:
         location = store_location or str(Path(temporary) / "store")
-        _ingest(location)
+        with open_store(location, create=True) as store:
+            _ingest(store)
         _serve(Server(Settings(store=location, port=port)), once)
 
 
@@ -78,23 +82,20 @@ def _fill(location: str | None) -> None:
             hint="name it with --store STORE",
         )
     with open_store(location, create=True) as store:
-        collections = store.collections()
-    if collections:
-        click.echo("the store has a collection: nothing to do")
-    else:
-        _ingest(location)
+        if store.collections():
+            click.echo("the store has a collection: nothing to do")
+        else:
+            _ingest(store)
 
 
-def _ingest(location: str) -> None:
+def _ingest(store: "Store") -> None:
     from rdkit import RDConfig
 
     from graphkin.ingest.pipeline import ingest
     from graphkin.similarity.molecules.recipe import resolve
-    from graphkin.store import open_store
 
     source = str(Path(RDConfig.RDDataDir) / "NCI" / "first_5K.smi")
-    with open_store(location, create=True) as store:
-        manifest = ingest(store, _COLLECTION, [source], resolve(), progress=progress())
+    manifest = ingest(store, _COLLECTION, [source], resolve(), progress=progress())
     counts, pairs = manifest.counts, manifest.pairs
     click.echo(
         f"{counts.read:,} records: {counts.kept:,} molecules, {counts.duplicates} duplicates, "
