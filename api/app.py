@@ -6,8 +6,6 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 import anyio.to_thread
-import numpy as np
-import pyarrow as pa
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
@@ -58,7 +56,7 @@ from graphkin.api.routes import (
 from graphkin.api.settings import Settings
 from graphkin.api.state import State, open_state
 from graphkin.api.state_metrics import StateMetrics
-from graphkin.runtime.workers.fork_server import ForkServer
+from graphkin.runtime.workers.fork_server import ForkServer, import_pandas
 
 _ROUTE_MODULES = (
     neighbors,
@@ -124,7 +122,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[State]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
-        pa.array(np.zeros(1))  # The first array makes pyarrow import pandas, if it is installed.
+        import_pandas()  # The import would hold up the event loop later.
         async with open_state(settings, fork_server) as state, state["warmup"].running():
             metrics.add_updater(StateMetrics(state, metrics.registry).update)
             state["scrubber"].start()

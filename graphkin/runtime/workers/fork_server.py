@@ -170,6 +170,11 @@ def _execute_command(
     commands.sendall(str(pid).encode())
 
 
+def import_pandas() -> None:
+    """Make pyarrow import pandas now, if it is installed. Otherwise the first array would."""
+    pa.array(np.zeros(1))
+
+
 def main() -> None:
     """Run the fork server until its client ends."""
     configuration = json.loads(sys.argv[1])
@@ -180,7 +185,7 @@ def main() -> None:
         importlib.import_module(module)
     pack_module, _, pack_function = configuration["pack_error"].partition(":")
     pack_error: PackError = getattr(importlib.import_module(pack_module), pack_function)
-    pa.array(np.zeros(1))  # the first array makes pyarrow import pandas, if it is installed
+    import_pandas()
     gc.collect()
     gc.freeze()  # the garbage collector would write to the memory of imported modules, which then is no longer shared
     children: set[int] = set()
