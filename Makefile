@@ -13,11 +13,12 @@ export PYTHONDONTWRITEBYTECODE :=  # or every process would compile the tests an
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes -c constraints.txt --no-header --no-annotate \
 	--python-version 3.11 --python-platform x86_64-manylinux_2_28
 CYCLONEDX := 7.4.0
+SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema vendor.
 SIDE_BY_SIDE := --numprocesses 3 --dist loadscope --no-loadscope-reorder
 MEMORY = $(shell test "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 8000000 2>/dev/null && echo /dev/shm)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo secret unit test test-page test-python kernels server page lint format bench soak chaos pins sbom results graph-results node-results evidence check-long docs site site-version screenshot clean
+.PHONY: help demo secret unit test test-page test-python kernels server page lint format dist bench soak chaos pins sbom results graph-results node-results evidence check-long docs site site-version screenshot clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -106,18 +107,30 @@ sbom: $(VENV)/.dev ## deploy/sbom: what is in the images, as CycloneDX
 	for extra in neo4j trainer; do $(BIN)/uv tool run --from cyclonedx-bom==$(CYCLONEDX) cyclonedx-py requirements \
 		--pyproject pyproject.toml --output-reproducible -o deploy/sbom/$$extra.json deploy/requirements/$$extra.txt || exit 1; done
 
-lint: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## format, lint, types, import contracts, spelling, files that `make docs` makes
+lint: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## format, lint, types, import contracts, spelling, GitHub files, files that `make docs` makes
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell
+	$(SCHEMA)github-workflows .github/workflows/*.yml
+	$(SCHEMA)github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/proposal.yml
+	$(SCHEMA)dependabot .github/dependabot.yml
+	$(SCHEMA)compose-spec docker-compose.yml
+	$(SCHEMA)citation-file-format --default-filetype yaml CITATION.cff
+	$(BIN)/zizmor --offline --quiet .
 	$(BIN)/python docs/synchronous.py --check || { echo "run 'make docs'"; exit 1; }
 	$(BIN)/python docs/openapi.py | $(NPM) run --silent types -- --check || { echo "run 'make docs'"; exit 1; }
 
 format: $(VENV)/.dev ## sort imports and format the code
 	$(BIN)/ruff check --fix --select I .
 	$(BIN)/ruff format .
+
+dist: page ## dist: the sdist and the wheel, built and checked
+	rm -f dist/graphkin-*
+	$(BIN)/python -m hatchling build --directory dist
+	$(BIN)/twine check --strict dist/graphkin-*
+	$(BIN)/check-wheel-contents dist/graphkin-*.whl
 
 docs: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## the reference of the commands and of the REST API; graphkin/client/synchronous/; the page's types
 	$(BIN)/python docs/regenerate.py
