@@ -10,7 +10,7 @@ from graphkin.api.state import state_of
 from graphkin.protocol.replies import Health
 
 router = APIRouter(tags=["health"], route_class=with_access(None))
-admin_router = APIRouter(tags=["health"], route_class=with_access("admin"))
+metrics_router = APIRouter(tags=["health"], route_class=with_access("metrics"))
 
 
 @router.get("/livez", response_model=Health)
@@ -31,11 +31,11 @@ def readyz(request: Request) -> dict[str, str]:
     return {"status": "ready"}
 
 
-@admin_router.get("/metrics", response_class=Response, responses=replies("text/plain"))
+@metrics_router.get("/metrics", response_class=Response, responses=replies("text/plain"))
 def metrics(request: Request) -> Response:
     """The metrics of all server processes, such as request counts and latencies, in the text format of Prometheus."""
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
     return Response(encode(request.app.state.metrics.current_registry()), headers={"Content-Type": content_type})
 
 
-router.routes.extend(admin_router.routes)
+router.routes.extend(metrics_router.routes)

@@ -42,12 +42,12 @@ ClusterEvent = Literal["grew", "shrank", "replaced", "split", "merged", "appeare
 
 SplitMethod = Literal["components", "min-discard"]
 
-Access = Literal["read", "sample", "export", "write", "admin"]
+Access = Literal["read", "sample", "export", "write", "metrics", "admin"]
 """Permission of an API key.
 
 `read` permits reads and searches, `sample` samples of positives and negatives, `export` exports of whole collections.
-`write` permits new collections and changes of collections. `admin` permits everything, including the data for
-operators.
+`write` permits new collections and changes of collections, `metrics` the metrics of the server and nothing else, and
+`admin` everything.
 """
 
 JobCommand = Literal["ingest", "append", "remove"]

@@ -66,7 +66,8 @@ def keys() -> None:
     required=True,
     panel="Access",
     help="Permissions: read (read and search), sample (positives and negatives), export (files of whole collections), "
-    "write (new collections and changes) or admin (everything, including /metrics). Training needs read,sample,export.",
+    "write (new collections and changes), metrics (/metrics only) or admin (everything). Training needs "
+    "read,sample,export.",
 )
 @option(
     "--collection",

@@ -82,14 +82,14 @@ REQUIRED_ACCESS: dict[str, Access] = {
     "GET /v1/jobs/{job}/rejections": "write",
     "POST /v1/jobs/{job}/cancel": "write",
     f"POST {C}/values": "read",
-    "GET /metrics": "admin",
+    "GET /metrics": "metrics",
 }
 """Required access of every operation that is not public."""
 
 PUBLIC = {"GET /livez", "GET /readyz", "GET /", "GET /docs", "GET /assets/{name}", "GET /openapi.json"}
 
 APP = create_app(Settings(store="unused"))
-SCOPES: tuple[Access, ...] = ("read", "sample", "export", "write", "admin")
+SCOPES: tuple[Access, ...] = ("read", "sample", "export", "write", "metrics", "admin")
 
 WRONG = (None, b"Bearer gk_" + b"x" * 43, b"Bearer", b"Basic YTpi", b"Bearer \xe9", b"gk_" + b"x" * 43)
 """Authorization headers without a valid key."""
@@ -215,7 +215,8 @@ def test_key_with_the_right_scope_is_accepted(guarded_client: httpx.Client, keys
         whole = f"/v1/collections/nci{path}{'?what=items&format=csv' if scope == 'export' else ''}"
         for name in (scope, "admin"):
             assert guarded_client.get(whole, headers=bearer(keys[name])).status_code == 200
-    assert guarded_client.get("/metrics", headers=bearer(keys["admin"])).status_code == 200
+    for name in ("metrics", "admin"):
+        assert guarded_client.get("/metrics", headers=bearer(keys[name])).status_code == 200
     assert (
         guarded_client.get("/v1/collections/nci", headers={"Authorization": f"bEARER  {keys['several']}"}).status_code
         == 200

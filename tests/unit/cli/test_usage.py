@@ -42,7 +42,7 @@ PLACE = ("--store", "s", "--collection", "c")
         (["serve", "--store", "s", "--tls-cert", "absent.pem"], ["given: absent.pem", "an existing file"]),
         (
             ["keys", "create", "--store", "s", "--name", "n", "--scope", "delete"],
-            ["read, sample, export, write, admin"],
+            ["read, sample, export, write, metrics, admin"],
         ),
         (["epochs", *PLACE, "--policy", "first_order", "--output", "o", "--epochs", "3:1"], ["FIRST < STOP"]),
         (["load", "--to", "s"], ["either --store or --lake", "add `--store STORE`"]),
