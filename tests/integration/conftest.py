@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import yaml
 
 from graphkin.cli import run
 from graphkin.ingest import pipeline
@@ -22,6 +24,7 @@ from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store
 from graphkin.store.columns import ITEM_SCHEMA
+from graphkin.store.neo4j.connection import AUTH_FILE
 from graphkin.store.records import Edges
 from tests.integration.proxy import Proxy
 
@@ -228,3 +231,39 @@ def proxy(url: str) -> Iterator[Proxy]:
 @pytest.fixture(scope="session")
 def open_proxy() -> Callable[[str], AbstractContextManager[Proxy]]:
     return lambda url: closing(Proxy(url))
+
+
+Compose = Callable[..., subprocess.CompletedProcess[str]]
+COMPOSE_ENVIRONMENT = {AUTH_FILE: "/etc/neo4j_auth"}
+
+
+@pytest.fixture(scope="session")
+def compose(require_tools: Callable[..., None]) -> Compose:
+    """Return `compose("config", environment={...})`, which runs Docker's implementation if installed, else Podman's."""
+    program = ["docker", "compose"]
+    try:
+        subprocess.run([*program, "version"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        require_tools("podman")
+        program = [str(Path(sys.executable).with_name("podman-compose"))]
+
+    def run(*arguments: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        bare = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        return subprocess.run(
+            [*program, *arguments],
+            cwd=Path(__file__).parents[2],
+            env={**bare, **environment},
+            capture_output=True,
+            text=True,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def services(compose: Compose) -> dict[str, dict[str, Any]]:
+    """Return the resolved description of each service, for all profiles."""
+    resolved = compose("--profile", "ingest", "--profile", "trainer", "config", environment=COMPOSE_ENVIRONMENT)
+    assert resolved.returncode == 0, resolved.stderr
+    descriptions: dict[str, dict[str, Any]] = yaml.safe_load(resolved.stdout)["services"]
+    return descriptions

@@ -1,11 +1,9 @@
 """docker-compose.yml as a real Compose implementation reads it. No image is built or started."""
 
-import os
 import re
 import shlex
 import stat
 import subprocess
-import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -21,45 +19,16 @@ from graphkin.api.settings import Settings
 from graphkin.cli import graphkin as graphkin_command
 from graphkin.store.neo4j import connection
 from graphkin.store.neo4j.connection import AUTH_FILE
+from tests.integration.conftest import COMPOSE_ENVIRONMENT, Compose
 
 ROOT = Path(__file__).parents[2]
-ENVIRONMENT = {AUTH_FILE: "/etc/neo4j_auth"}
 SECRET = "/run/secrets/neo4j_auth"
-
-Compose = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture(scope="module")
-def compose(require_tools: Callable[..., None]) -> Compose:
-    """Return `compose("config", environment={...})`, which runs Docker's implementation if installed, else Podman's."""
-    program = ["docker", "compose"]
-    try:
-        subprocess.run([*program, "version"], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        require_tools("podman")
-        program = [str(Path(sys.executable).with_name("podman-compose"))]
-
-    def run(*arguments: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-        bare = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        return subprocess.run(
-            [*program, *arguments], cwd=ROOT, env={**bare, **environment}, capture_output=True, text=True
-        )
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def services(compose: Compose) -> dict[str, dict[str, Any]]:
-    """Return the resolved description of each service, for all profiles."""
-    resolved = compose("--profile", "ingest", "--profile", "trainer", "config", environment=ENVIRONMENT)
-    assert resolved.returncode == 0, resolved.stderr
-    descriptions: dict[str, dict[str, Any]] = yaml.safe_load(resolved.stdout)["services"]
-    return descriptions
+FILE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 
 
 def test_api_and_its_database_start_by_default(compose: Compose, services: dict[str, Any]) -> None:
     assert set(services) == {"neo4j", "demo", "api", "ingest", "trainer"}
-    without_profile = compose("config", environment=ENVIRONMENT)
+    without_profile = compose("config", environment=COMPOSE_ENVIRONMENT)
     assert set(yaml.safe_load(without_profile.stdout)["services"]) == {"neo4j", "demo", "api"}
     for name in ("demo", "api", "ingest"):
         assert services[name]["depends_on"]["neo4j"]["condition"] == "service_healthy"
@@ -140,10 +109,10 @@ def test_only_the_api_and_ingests_reach_the_database(compose: Compose, services:
     for name in ("demo", "api", "ingest"):
         assert members[name] & members["neo4j"] == {"database"}
     assert not members["trainer"] & members["neo4j"]
-    resolved = yaml.safe_load(compose("config", environment=ENVIRONMENT).stdout)
+    resolved = yaml.safe_load(compose("config", environment=COMPOSE_ENVIRONMENT).stdout)
     assert resolved["networks"]["database"]["internal"] is True
-    assert resolved["secrets"]["neo4j_auth"]["file"] == ENVIRONMENT[AUTH_FILE]
-    assert all(ENVIRONMENT[AUTH_FILE] not in str(service) for service in services.values())
+    assert resolved["secrets"]["neo4j_auth"]["file"] == COMPOSE_ENVIRONMENT[AUTH_FILE]
+    assert all(COMPOSE_ENVIRONMENT[AUTH_FILE] not in str(service) for service in services.values())
     assert {name for name, service in services.items() if service.get("secrets")} == set(services) - {"trainer"}
 
 
@@ -210,6 +179,49 @@ def test_documented_command_fits_the_services(services: dict[str, Any], words: l
     command.make_context(command.name, parts)
 
 
+def documented_names(header: str) -> list[str]:
+    """Return the names in the first column of the table of docs/how-to/docker.md whose first header is this."""
+    page = (ROOT / "docs" / "how-to" / "docker.md").read_text()
+    (table,) = re.findall(rf"^\| {header} \|.*\n\|[-|]+\n((?:\|.*\n)+)", page, re.MULTILINE)
+    return [name for row in table.splitlines() for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+
+
+@pytest.mark.parametrize("kind", ["services", "networks", "volumes", "secrets"])
+def test_documentation_names_all(kind: str) -> None:
+    assert sorted(documented_names(kind.removesuffix("s"))) == sorted(FILE[kind])
+
+
+def test_documentation_explains_every_key_and_variable() -> None:
+    keys = {key for service in FILE["services"].values() for key in service}
+    assert sorted(documented_names("key of a service")) == sorted(keys)
+    variables = {name for service in FILE["services"].values() for name in service.get("environment", {})}
+    assert sorted(documented_names("variable in a container")) == sorted(variables)
+    references = re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text())
+    assert sorted(documented_names("variable")) == sorted(set(references))
+
+
+@pytest.mark.parametrize("network", FILE["networks"])
+def test_documentation_names_the_members_of_a_network(network: str) -> None:
+    page = (ROOT / "docs" / "how-to" / "docker.md").read_text()
+    (row,) = re.findall(rf"^\| `{network}` \| ([^|]+) \|", page, re.MULTILINE)
+    members = {name for name, service in FILE["services"].items() if network in service["networks"]}
+    assert set(re.findall(r"`(\w+)`", row)) == members
+
+
+@pytest.mark.parametrize("volume", FILE["volumes"])
+def test_documentation_says_where_a_volume_is_mounted(volume: str) -> None:
+    page = (ROOT / "docs" / "how-to" / "docker.md").read_text()
+    (row,) = re.findall(rf"^\| `{volume}` \| ([^|]+) \|", page, re.MULTILINE)
+    folder, *documented = re.findall(r"`([^`]+)`", row)
+    mounts = {
+        (name, mount.rpartition(":")[2])
+        for name, service in FILE["services"].items()
+        for mount in service["volumes"]
+        if mount.startswith((f"{volume}:", f"${{GRAPHKIN_RUNS:-{volume}}}:"))
+    }
+    assert {(name, folder) for name in documented} == mounts
+
+
 def test_trainer_has_a_gpu_and_no_password(services: dict[str, Any]) -> None:
     description = services["trainer"]
     (device,) = description["deploy"]["resources"]["reservations"]["devices"]
@@ -229,32 +241,12 @@ def test_command_of_the_trainer_connects_to_the_api(
     assert "http://127.0.0.1:1" in outcome.err
 
 
-def test_database_has_gds_a_password_file_and_volumes(compose: Compose, services: dict[str, Any]) -> None:
-    description = services["neo4j"]
-    assert re.fullmatch(r"neo4j:5\.26[\d.]*-community", description["image"])
-    assert description["environment"]["NEO4J_PLUGINS"] == '["graph-data-science"]'
-    assert description["environment"]["NEO4J_AUTH_FILE"] == SECRET
-    assert "gds.version()" in " ".join(description["healthcheck"]["test"])
-    # Folders of the image, which belong to user 7474. A volume at any other path would belong to root.
-    assert {_target(volume) for volume in description["volumes"]} == {"/data", "/logs", "/var/lib/neo4j/plugins"}
-    resized = compose("config", environment={**ENVIRONMENT, "NEO4J_HEAP": "7G", "NEO4J_PAGECACHE": "5G"})
+def test_memory_of_the_database_is_set_by_variables(compose: Compose) -> None:
+    resized = compose("config", environment={**COMPOSE_ENVIRONMENT, "NEO4J_HEAP": "7G", "NEO4J_PAGECACHE": "5G"})
     environment = yaml.safe_load(resized.stdout)["services"]["neo4j"]["environment"]
     assert environment["NEO4J_server_memory_heap_max__size"] == "7G"
     assert environment["NEO4J_server_memory_heap_initial__size"] == "7G"
     assert environment["NEO4J_server_memory_pagecache_size"] == "5G"
-
-
-def test_health_check_logs_in_with_the_password(services: dict[str, Any], tmp_path: Path) -> None:
-    """The check runs in a shell whose `cypher-shell` is a script that prints its credentials."""
-    kind, check = services["neo4j"]["healthcheck"]["test"]
-    assert kind == "CMD-SHELL"
-    shell = tmp_path / "cypher-shell"
-    shell.write_text('#!/bin/sh\necho "$NEO4J_USERNAME $NEO4J_PASSWORD $1"\n')
-    shell.chmod(0o755)
-    (tmp_path / "auth").write_text("neo4j/a/b c\n")
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "NEO4J_AUTH_FILE": str(tmp_path / "auth")}
-    output = subprocess.run(["sh", "-c", check.replace("$$", "$")], env=environment, capture_output=True, text=True)
-    assert output.stdout == "neo4j a/b c RETURN gds.version()\n"
 
 
 @pytest.mark.parametrize("extra", ["neo4j", "trainer", "build"])
