@@ -1,8 +1,9 @@
-"""GET /, /docs and /assets/{name}: the web page, built from `api/ui`. GET /openapi.json: the OpenAPI document."""
+"""GET /, /docs, /licenses, /assets/{name}: the web page, built from `api/ui`. GET /openapi.json: the API document."""
 
 import json
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib import metadata
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request
@@ -16,7 +17,15 @@ from graphkin.protocol.errors import NotFound
 
 _DIST = Path(__file__).parents[1] / "ui" / "dist"
 
-_MEDIA_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_LICENSES = "third-party-licenses.txt"
+
+_MEDIA_TYPES = {
+    ".css": "text/css",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+}
 
 _FALLBACK_PAGE = b"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>graphkin</title>
@@ -48,6 +57,9 @@ def _files() -> dict[str, _File]:
         if path.suffix in _MEDIA_TYPES:
             name = path.relative_to(_DIST).as_posix()
             files[name] = _File.from_body(_MEDIA_TYPES[path.suffix], path.read_bytes())
+    if files and _LICENSES not in files:  # An installed wheel has it among the license files of its metadata.
+        text = metadata.distribution("graphkin").read_text(f"licenses/graphkin/api/ui/dist/{_LICENSES}")
+        files[_LICENSES] = _File.from_body("text/plain", (text or "").encode())
     return files
 
 
@@ -67,6 +79,12 @@ def index(request: Request) -> Response:
 def docs(request: Request) -> Response:
     """The documentation of the API."""
     return _document(request, "docs.html")
+
+
+@router.get("/licenses")
+def licenses(request: Request) -> Response:
+    """The licenses of the packages whose code is in the page."""
+    return _document(request, _LICENSES)
 
 
 @router.get("/openapi.json")

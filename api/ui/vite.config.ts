@@ -1,6 +1,7 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+import { BUNDLED, licenses } from "./licenses/plugin";
 
 /** Omits OpenChemLib's tables for conformers and properties (1.3 MB), which the structure editor does not need. */
 const withoutTables: Plugin = {
@@ -11,8 +12,9 @@ const withoutTables: Plugin = {
 };
 
 export default defineConfig({
-  plugins: [svelte(), withoutTables],
+  plugins: [svelte(), withoutTables, licenses],
   build: {
+    license: { fileName: BUNDLED },
     assetsInlineLimit: 0, // the Content-Security-Policy allows no data: script or style
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1600, // kB: the structure editor and Swagger UI, which are loaded on demand

@@ -65,7 +65,7 @@ _EXPORTS: tuple[Fields, ...] = (
 def valid_requests(collections: Sequence[str]) -> Iterator[Request]:
     """Yield the requests about the server itself, then those about each collection."""
     for number, target in enumerate(
-        ("/v1/collections", "/livez", "/readyz", "/metrics", "/", "/docs", "/openapi.json")
+        ("/v1/collections", "/livez", "/readyz", "/metrics", "/", "/docs", "/licenses", "/openapi.json")
     ):
         yield Request(f"valid/server/{number}", "GET", target)
         yield Request(f"valid/server/{number}/head", "HEAD", target)

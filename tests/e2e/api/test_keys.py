@@ -86,7 +86,7 @@ REQUIRED_ACCESS: dict[str, Access] = {
 }
 """Required access of every operation that is not public."""
 
-PUBLIC = {"GET /livez", "GET /readyz", "GET /", "GET /docs", "GET /assets/{name}", "GET /openapi.json"}
+PUBLIC = {"GET /livez", "GET /readyz", "GET /", "GET /docs", "GET /licenses", "GET /assets/{name}", "GET /openapi.json"}
 
 APP = create_app(Settings(store="unused"))
 SCOPES: tuple[Access, ...] = ("read", "sample", "export", "write", "metrics", "admin")

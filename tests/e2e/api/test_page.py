@@ -20,6 +20,7 @@ def built_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     (dist / "assets").mkdir(parents=True)
     for name in ("index.html", "docs.html"):
         (dist / name).write_text(f"<!doctype html><title>{name}</title>")
+    (dist / "third-party-licenses.txt").write_text("d3-array 3.2.4: ISC")
     (dist / "assets" / "main-0a1b2c.js").write_bytes(MAIN)
     (dist / "assets" / "page-0a1b2c.css").write_text("body {}")
     (dist / "sources.sha256").write_text("0")
@@ -52,6 +53,7 @@ def test_page_may_only_contact_this_server(built_page: Path, page_client: httpx.
     [
         ("/", "text/html", "no-cache"),
         ("/docs", "text/html", "no-cache"),
+        ("/licenses", "text/plain", "no-cache"),
         ("/assets/main-0a1b2c.js", "text/javascript", "max-age=31536000, immutable"),
         ("/assets/page-0a1b2c.css", "text/css", "max-age=31536000, immutable"),
     ],
@@ -90,9 +92,9 @@ def test_other_files_are_not_served(built_page: Path, page_client: httpx.Client,
 
 
 def test_missing_page_is_explained(built_page: Path, page_client: httpx.Client) -> None:
-    for name in ("index.html", "docs.html"):
+    for name in ("index.html", "docs.html", "third-party-licenses.txt"):
         (built_page / name).unlink()
-    for path in ("/", "/docs"):
+    for path in ("/", "/docs", "/licenses"):
         reply = page_client.get(path)
         assert reply.status_code == 200
         assert "The page was not built" in reply.text
@@ -109,4 +111,4 @@ def test_real_page_has_all_its_assets(page_client: httpx.Client, path: str) -> N
 
 
 def test_openapi_does_not_mention_the_page(page_client: httpx.Client) -> None:
-    assert not {"/", "/docs", "/assets/{name}"} & set(page_client.get("/openapi.json").json()["paths"])
+    assert not {"/", "/docs", "/licenses", "/assets/{name}"} & set(page_client.get("/openapi.json").json()["paths"])

@@ -26,6 +26,7 @@ def security_headers(reply: httpx.Response) -> dict[str, str]:
     [
         ("/", 200),
         ("/docs", 200),
+        ("/licenses", 200),
         ("/metrics", 200),
         (URL, 200),
         (f"{URL}/items/5/depiction.svg", 200),

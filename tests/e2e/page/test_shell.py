@@ -29,6 +29,17 @@ def test_start_page_says_what_there_is_to_explore(page: Page, api: httpx.Client)
     assert parse_qs(urlsplit(page.url).query) == {"collection": ["nci"], "part": ["map"]}
 
 
+def test_start_page_links_to_the_licenses_of_its_packages(page: Page, look: Look) -> None:
+    page.goto("/?collection=chembl")
+    footer = page.locator("main footer")
+    footer.scroll_into_view_if_needed()
+    expect(footer.get_by_role("link", name="REST API")).to_have_attribute("href", "/docs")
+    look(page, "start-footer")
+    footer.get_by_role("link", name="Licenses of third-party packages").click()
+    expect(page.locator("body")).to_contain_text("svelte 5")
+    expect(page.locator("body")).to_contain_text("Permission is hereby granted, free of charge")
+
+
 def test_start_page_is_painted_quickly(page: Page) -> None:
     times = []
     for _ in range(TRIES):
