@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import neo4j
 from neo4j.exceptions import (
@@ -21,9 +22,11 @@ from neo4j.exceptions import (
     TransientError,
 )
 
-from graphkin.protocol.errors import InvalidInput, StoreBusy, StoreError
+from graphkin.protocol.errors import InvalidInput, NotFound, StoreBusy, StoreError
 
 USER, PASSWORD, AUTH_FILE = "GRAPHKIN_NEO4J_USER", "GRAPHKIN_NEO4J_PASSWORD", "GRAPHKIN_NEO4J_AUTH_FILE"
+DATABASE = "GRAPHKIN_NEO4J_DATABASE"
+_NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
 _UNAVAILABLE = (ServiceUnavailable, SessionExpired, TransientError)
 _PATIENCE = {"short": 3.0, "long": 60.0}  # seconds for which a transaction is tried again
 
@@ -35,11 +38,15 @@ logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 
 class Connection:
-    """A pool of connections to one server. Threads may share it."""
+    """A pool of connections to one database of a server or cluster. Threads may share it.
+
+    Args:
+        url: neo4j://HOST[:PORT][/DATABASE] or bolt://HOST[:PORT][/DATABASE]. Without a database in it,
+            `GRAPHKIN_NEO4J_DATABASE` names one, and otherwise it is the home database of the user.
+    """
 
     def __init__(self, url: str) -> None:
         self.address = url.partition("://")[2].rpartition("@")[2]
-        self._database: str | None = None  # None means the home database of the user
         user, password = _credentials()
         if not user or not password or "@" in url:
             raise InvalidInput(
@@ -48,10 +55,15 @@ class Connection:
                 expected=f"the environment variables {USER} and {PASSWORD}, or {AUTH_FILE}, a file of USER/PASSWORD",
                 hint=f"set {USER} and {PASSWORD}, and remove a user from the address",
             )
+        # On a cluster the members lag behind each other. With one bookmark manager, a read by either driver waits for
+        # all writes that this process has confirmed.
+        self._bookmarks = neo4j.GraphDatabase.bookmark_manager()
         with self._translate_errors():
+            server_url, database = _split_database(url)
+            self._database = database or os.environ.get(DATABASE) or None
             self._drivers = {
                 kind: neo4j.GraphDatabase.driver(
-                    url,
+                    server_url,
                     auth=(user, password),
                     connection_timeout=5,
                     max_transaction_retry_time=patience,
@@ -84,10 +96,17 @@ class Connection:
             raise InvalidInput(
                 f"this is not the address of a Neo4j server: {error}",
                 given=self.address,
-                expected="neo4j://HOST or bolt://HOST, with a port where it is not 7687",
+                expected="neo4j://HOST or bolt://HOST, where :PORT and /DATABASE may follow",
                 hint="correct --store or GRAPHKIN_STORE",
             ) from error
         except (Neo4jError, DriverError) as error:
+            if getattr(error, "code", None) == _NO_DATABASE:
+                raise NotFound(
+                    "the Neo4j server has no database of this name",
+                    given=self._database,
+                    expected="one of the databases that `SHOW DATABASES` lists",
+                    hint=f"correct the address, neo4j://HOST/DATABASE, or {DATABASE}",
+                ) from error
             raise StoreError(
                 f"Neo4j reports an error: {_message_of(error)}",
                 given=self.address,
@@ -118,6 +137,13 @@ class Connection:
         """
         return self._transact(work, patience, "WRITE")
 
+    def call(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
+        """Run a statement on the member of a cluster that accepts writes, and retry it for a few seconds.
+
+        Projections of Graph Data Science are in the memory of one member, so every statement about them goes there.
+        """
+        return self.run(statement, "short", **parameters)
+
     def run(self, statement: str, patience: Patience = "long", /, **parameters: Any) -> list[neo4j.Record]:
         """Run one statement that writes. A repetition must be harmless."""
         return self.write(lambda transaction: list(transaction.run(statement, parameters)), patience)
@@ -126,7 +152,8 @@ class Connection:
         self, work: Callable[[neo4j.ManagedTransaction], Result], patience: Patience, mode: Literal["READ", "WRITE"]
     ) -> Result:
         end = time.monotonic() + _PATIENCE[patience]
-        with self._translate_errors(), self._drivers[patience].session(database=self._database) as session:
+        session = self._drivers[patience].session(database=self._database, bookmark_manager=self._bookmarks)
+        with self._translate_errors(), session:
             execute = session.execute_read if mode == "READ" else session.execute_write
             while True:
                 try:
@@ -153,6 +180,12 @@ def _translate_cut_connection() -> Iterator[None]:
         if error.errno != errno.ENOTCONN:
             raise
         raise ServiceUnavailable(str(error)) from error
+
+
+def _split_database(url: str) -> tuple[str, str]:
+    """Return the address of the server, and the name of the database, which is empty if the address has none."""
+    parts = urlsplit(url)
+    return parts._replace(path="").geturl(), unquote(parts.path).strip("/")
 
 
 def _message_of(error: Exception) -> str:
