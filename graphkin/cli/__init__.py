@@ -21,6 +21,7 @@ _COMMANDS = {
     "query": ("Query", "query"),
     "positives": ("Query", "read"),
     "descriptors": ("Query", "descriptors"),
+    "canonical": ("Query", "canonical"),
     "cluster": ("Analyze", "cluster"),
     "lineage": ("Analyze", "lineage"),
     "mcs": ("Analyze", "mcs"),
@@ -50,6 +51,7 @@ _COMMANDS = {
     "compact": ("Maintain", "compact"),
     "prune": ("Maintain", "prune"),
     "delete": ("Maintain", "delete"),
+    "projections": ("Maintain", "projections"),
     "backup": ("Maintain", "backup"),
     "restore": ("Maintain", "backup"),
 }

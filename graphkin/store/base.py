@@ -62,6 +62,31 @@ class Collection:
 
 
 @dataclass(frozen=True)
+class ProjectionInfo:
+    """The graph of a generation in the memory of Neo4j Graph Data Science.
+
+    Attributes:
+        name: The name of the projection.
+        collection: The collection, or None if the generation was deleted.
+        generation: The id of the generation, or None if it was deleted.
+        is_current: Whether the generation is the one that its collection serves.
+        items: The number of items.
+        edges: The number of edges.
+        bytes: The memory that it takes on the server.
+        created_at: The time of creation, ISO 8601.
+    """
+
+    name: str
+    collection: str | None
+    generation: str | None
+    is_current: bool
+    items: int
+    edges: int
+    bytes: int
+    created_at: str
+
+
+@dataclass(frozen=True)
 class Neighbors:
     """One page of the neighbors of an item: similarity descending, then id.
 
@@ -320,6 +345,22 @@ class Store(Closeable):
             StoreError: The server of the store lacks the engine.
         """
         _require_snapshot(engine)
+
+    def projections(self) -> list[ProjectionInfo]:
+        """Return the graphs that the database user of this store keeps in the memory of Neo4j Graph Data Science.
+
+        Raises:
+            InvalidInput: The store is not in Neo4j.
+            StoreError: The server has no Graph Data Science, or does not respond.
+        """
+        raise _no_projections_error()
+
+    def drop_projection(self, name: str) -> None:  # noqa: ARG002 - for adapters
+        """Drop a projection of `projections` by its name, if it still exists. The next request creates it again.
+
+        Raises the same errors as `projections`.
+        """
+        raise _no_projections_error()
 
     def _require_writable(self, collection: str, kind: Kind) -> None:
         """Check the name and the kind of a collection before an adapter starts a draft.
@@ -868,6 +909,15 @@ class Generation(Closeable):
     @abstractmethod
     def close(self) -> None:
         """Release the files of the reader."""
+
+
+def _no_projections_error() -> InvalidInput:
+    return InvalidInput(
+        "only a Neo4j store has projections",
+        given="a store that is not in Neo4j",
+        expected="a store at a neo4j:// or bolt:// URL",
+        hint="name the Neo4j server: --store neo4j://HOST",
+    )
 
 
 def _require_snapshot(engine: Engine) -> None:

@@ -332,7 +332,17 @@ RETURN projected.nodeCount AS nodes
 WALK = """
 CALL gds.randomWalk.stream($name, {sourceNodes: $sources, walkLength: $length + 1, walksPerNode: $walks,
                                    returnFactor: $p, inOutFactor: $q, relationshipWeightProperty: 'similarity',
-                                   randomSeed: $seed, concurrency: 4})
+                                   randomSeed: $seed, concurrency: $concurrency})
 YIELD nodeIds UNWIND nodeIds AS node RETURN collect(node) AS nodes
+"""
+PROJECTIONS = f"""
+CALL db.info() YIELD name AS database
+CALL gds.graph.list() YIELD graphName, database AS place, nodeCount, relationshipCount, sizeInBytes, creationTime
+WITH * WHERE place = database AND graphName STARTS WITH $prefix
+OPTIONAL MATCH (g:{Label.GENERATION} {{graph: substring(graphName, size($prefix))}}) WHERE g.deleted_at IS NULL
+OPTIONAL MATCH (c:{Label.COLLECTION} {{name: g.collection, current: g.generation}})
+RETURN graphName AS name, g.collection AS collection, g.generation AS generation, c IS NOT NULL AS current,
+       nodeCount AS items, relationshipCount / 2 AS edges, sizeInBytes AS bytes, toString(creationTime) AS created_at
+ORDER BY collection, created_at
 """
 DROP_PROJECTION = "CALL gds.graph.drop($name, false) YIELD graphName RETURN graphName"

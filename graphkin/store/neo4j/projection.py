@@ -1,6 +1,12 @@
-"""A generation in GDS: a named, undirected, weighted copy of its graph in the memory of the server."""
+"""A generation in GDS: a named, undirected, weighted copy of its graph in the memory of the server.
 
+A projection belongs to the database user who created it. Neo4j Community neither shows nor drops the projections of
+other users, so each user's processes drop their own: when they publish, delete, or project a newer generation.
+"""
+
+import os
 from abc import abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,14 +15,17 @@ import neo4j
 import numpy as np
 from neo4j.exceptions import Neo4jError
 
-from graphkin.protocol.errors import Deleted, StoreBusy, StoreError
+from graphkin.protocol.errors import Deleted, InvalidInput, StoreBusy, StoreError
 from graphkin.protocol.manifest import Manifest
-from graphkin.store.base import Generation
+from graphkin.store.base import Generation, ProjectionInfo
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.records import Int32, Int64
 
+CONCURRENCY = "GRAPHKIN_GDS_CONCURRENCY"
+_DEFAULT_CONCURRENCY = 4  # the most that GDS Community accepts
 _NO_PROCEDURE = "Neo.ClientError.Procedure.ProcedureNotFound"
+_PREFIX = "graphkin-"  # of the names of projections; the token of the generation follows
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,8 @@ class Projection:
             transaction.run(cypher.PROJECT.format(label=self._label), graph=self._graph, name=self._name).consume()
 
         self._connection.write(work)
+        if any(each.is_current and each.name == self._name for each in list_projections(self._connection)):
+            drop_superseded(self._connection, self._collection)
 
     def _require_room(self, transaction: neo4j.ManagedTransaction, max_bytes: int | None) -> None:
         size: dict[str, Any] = {"nodes": self._manifest.counts.kept, "relationships": 2 * self._manifest.edges}
@@ -112,7 +123,7 @@ class Projection:
         Raises:
             StoreBusy: Walks are missing. A stalled stream ends early without an error.
         """
-        (row,) = self._connection.read(
+        (row,) = self._connection.call(
             cypher.WALK,
             name=self._name,
             sources=sources.tolist(),
@@ -121,6 +132,7 @@ class Projection:
             p=p,  # GDS calls p the return factor; it divides the weight of a return by it, as node2vec does
             q=q,
             seed=seed,
+            concurrency=_concurrency(),
         )
         order = np.argsort(sources)
         nodes = np.array(row["nodes"], dtype=np.int64)
@@ -158,29 +170,87 @@ def is_projected(connection: Connection, name: str) -> bool:
         StoreError: The server has no GDS.
     """
     try:
-        (row,) = connection.read(cypher.IS_PROJECTED, name=name)
+        (row,) = connection.call(cypher.IS_PROJECTED, name=name)
     except StoreError as error:
-        if _lacks_gds(error):
-            raise StoreError(
-                "this Neo4j server has no Graph Data Science",
-                expected="the graph-data-science plugin, 2.13",
-                hint="install the plugin on the Neo4j server, or use the snapshot sampler",
-            ) from error
-        raise
+        raise _translate_missing_gds(error) from error
     return bool(row["exists"])
+
+
+def list_projections(connection: Connection) -> list[ProjectionInfo]:
+    """Return the projections of this user in this database.
+
+    Raises:
+        StoreError: The server has no GDS.
+    """
+    try:
+        rows = connection.call(cypher.PROJECTIONS, prefix=_PREFIX)
+    except StoreError as error:
+        raise _translate_missing_gds(error) from error
+    return [
+        ProjectionInfo(
+            name=row["name"],
+            collection=row["collection"],
+            generation=row["generation"],
+            is_current=row["current"],
+            items=row["items"],
+            edges=row["edges"],
+            bytes=row["bytes"],
+            created_at=row["created_at"],
+        )
+        for row in rows
+    ]
+
+
+def drop_superseded(connection: Connection, collection: str) -> None:
+    """Drop this user's projections of superseded generations of a collection, and of deleted generations.
+
+    An error of the server is ignored: the projections stay until the next call, and what was published before is safe.
+    """
+    with suppress(StoreError):
+        for projection in list_projections(connection):
+            if not projection.is_current and projection.collection in (collection, None):
+                connection.call(cypher.DROP_PROJECTION, name=projection.name)
 
 
 def drop_projection(connection: Connection, graph: str) -> None:
     """Drop the projection of the generation with this token, if there is one."""
     try:
-        connection.read(cypher.DROP_PROJECTION, name=_name(graph))
+        connection.call(cypher.DROP_PROJECTION, name=_name(graph))
     except StoreError as error:
         if not _lacks_gds(error):
             raise
 
 
 def _name(graph: str) -> str:
-    return f"graphkin-{graph}"
+    return f"{_PREFIX}{graph}"
+
+
+def _concurrency() -> int:
+    """Return the number of threads of the server that walk.
+
+    Raises:
+        InvalidInput: The variable is not a positive integer.
+    """
+    text = os.environ.get(CONCURRENCY) or str(_DEFAULT_CONCURRENCY)
+    if not text.isdecimal() or int(text) < 1:
+        raise InvalidInput(
+            f"{CONCURRENCY} is not a number of threads",
+            given=text,
+            expected="an integer from 1; GDS Community accepts at most 4",
+            hint=f"correct {CONCURRENCY}, or remove it for {_DEFAULT_CONCURRENCY}",
+        )
+    return int(text)
+
+
+def _translate_missing_gds(error: StoreError) -> StoreError:
+    """Return the error of a server without GDS if that is the reason, and otherwise the same error."""
+    if not _lacks_gds(error):
+        return error
+    return StoreError(
+        "this Neo4j server has no Graph Data Science",
+        expected="the graph-data-science plugin, 2.13",
+        hint="install the plugin on the Neo4j server, or use the snapshot sampler",
+    )
 
 
 def _lacks_gds(error: StoreError) -> bool:

@@ -14,6 +14,7 @@ from graphkin.store.base import (
     Draft,
     Generation,
     Growth,
+    ProjectionInfo,
     Store,
     require_independent,
     require_schema_version,
@@ -26,7 +27,7 @@ from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.draft import Neo4jDraft
 from graphkin.store.neo4j.generation import Neo4jGeneration
 from graphkin.store.neo4j.keys import Neo4jKeys
-from graphkin.store.neo4j.projection import drop_projection, is_projected
+from graphkin.store.neo4j.projection import drop_projection, is_projected, list_projections
 from graphkin.store.neo4j.removal import delete_graph
 from graphkin.store.reruns import RerunRecord, decode_rerun, encode_rerun
 from graphkin.store.sampling.base import Engine
@@ -40,7 +41,7 @@ class Neo4jStore(Store):
     """A store in one database of a server. User and password come from the environment.
 
     Args:
-        url: neo4j://HOST or bolt://HOST.
+        url: neo4j://HOST[:PORT][/DATABASE] or bolt://HOST[:PORT][/DATABASE].
         create: Whether to create the store if the database holds none.
 
     Raises:
@@ -153,6 +154,12 @@ class Neo4jStore(Store):
     def require_engine(self, engine: Engine) -> None:
         if engine == "gds":
             is_projected(self._connection, "graphkin")  # raises `StoreError` without GDS; the name does not matter
+
+    def projections(self) -> list[ProjectionInfo]:
+        return list_projections(self._connection)
+
+    def drop_projection(self, name: str) -> None:
+        self._connection.call(cypher.DROP_PROJECTION, name=name)
 
     def close(self) -> None:
         self._connection.close()

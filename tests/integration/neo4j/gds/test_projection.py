@@ -1,5 +1,6 @@
 """The life cycle of a projection: creation, refusal, loss and deletion."""
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -7,9 +8,11 @@ from itertools import count
 import numpy as np
 import pytest
 
-from graphkin.protocol.errors import Deleted, StoreBusy, StoreError
+from graphkin.protocol.errors import Deleted, InvalidInput, StoreBusy, StoreError
 from graphkin.protocol.policy import Policy
+from graphkin.store import open_store
 from graphkin.store.neo4j.gds import GdsSampler
+from graphkin.store.neo4j.projection import CONCURRENCY
 
 PATH = {(0, 1): 0.5, (1, 2): 1.0}
 WALK = Policy.from_name("random_walk", walks=3, length=2, rank="top", k=4)
@@ -113,6 +116,69 @@ def test_missing_walks_raise_an_error(ask, generation, sampler):
     for policy in (WALK, Policy.from_name("first_order")):
         with pytest.raises(StoreBusy, match="fewer walks"):
             sampler.positives(np.arange(4, dtype=np.int32), policy, 0, 0)
+
+
+def test_superseded_projection_is_dropped_by_the_next_publication(publish, generation, sampler, projections):
+    before = projections()
+    sample(sampler)
+    newer = publish(generation.collection, 5, PATH)
+    assert sorted(projections()) == sorted(before)
+    sample(GdsSampler(newer))
+    sample(sampler)  # an older generation can still be sampled
+    assert len(projections()) == len(before) + 2
+
+
+def test_new_projection_drops_those_that_another_process_superseded(connect, publish, generation, sampler, projections):
+    """The other user publishes, and may not drop this user's projection, so the projection of the newer one does."""
+    before = projections()
+    newer = publish(generation.collection, 5, PATH)
+    sample(sampler)
+    assert len(projections()) == len(before) + 1
+    sample(GdsSampler(newer))
+    (name,) = set(projections()) - set(before)
+    assert [each.generation for each in connect().projections() if each.name == name] == [newer.id]
+
+
+def test_projections_are_listed_and_dropped(connect, graphkin, gds_server, generation, sampler, toy_copies):
+    sample(sampler)
+    GdsSampler(toy_copies).prepare()
+    place = ["--store", gds_server.url]
+    (row,) = [
+        each
+        for each in json.loads(graphkin("projections", "list", *place, "--json").out)
+        if each["collection"] == generation.collection
+    ]
+    assert (row["generation"], row["is_current"], row["items"], row["edges"]) == (generation.id, True, 4, 2)
+    assert row["bytes"] > 0
+    table = graphkin("projections", "list", *place).out
+    assert f"{generation.collection}\t{generation.id[:12]}\tcurrent\t4\t2\t" in table
+    others = [each for each in connect().projections() if each.collection != generation.collection]
+    assert others
+    dropped = graphkin("projections", "drop", *place, "--collection", generation.collection)
+    assert dropped.out.startswith(f"dropped {generation.collection} {generation.id[:12]}, ")
+    assert connect().projections() == others
+    assert not sampler.is_ready()
+    assert sample(sampler).isolated.tolist() == [False, False, False, True]
+
+
+def test_projections_of_a_folder_are_an_error(graphkin, tmp_path):
+    open_store(tmp_path / "store", create=True).close()
+    outcome = graphkin("projections", "list", "--store", str(tmp_path / "store"))
+    assert outcome.code == 2
+    assert "only a Neo4j store has projections" in outcome.err
+
+
+@pytest.mark.parametrize("number", ["1", "4"])
+def test_concurrency_is_a_setting(monkeypatch, sampler, number):
+    monkeypatch.setenv(CONCURRENCY, number)
+    assert sample(sampler).isolated.tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize("number", ["0", "many", "1.5"])
+def test_invalid_concurrency_is_refused(monkeypatch, sampler, number):
+    monkeypatch.setenv(CONCURRENCY, number)
+    with pytest.raises(InvalidInput, match=CONCURRENCY):
+        sample(sampler)
 
 
 @pytest.mark.long
