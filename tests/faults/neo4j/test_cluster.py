@@ -8,6 +8,8 @@ import pytest
 from graphkin.protocol.policy import Policy
 from graphkin.store import open_store
 from graphkin.store.neo4j.connection import Connection
+from graphkin.store.neo4j.gds import GdsSampler
+from graphkin.store.neo4j.projection import ProjectableGeneration
 
 READ_MODE, ONE_BOOKMARK = b"\x84mode\x81r", b"\x89bookmarks\x91"  # parts of the Bolt message BEGIN
 
@@ -32,7 +34,9 @@ def test_sampling_by_gds_runs_where_the_projection_is(proxy, chain, count_messag
     """A projection is in the memory of the member that accepts writes, so no statement about it may be a read."""
     with open_store(proxy.url, create=True) as store:
         chain(10).publish(store, "c")
-        sampler = store.open("c").sampler("gds")
+        generation = store.open("c")
+        assert isinstance(generation, ProjectableGeneration)
+        sampler = GdsSampler(generation)
         anchors, policy = np.arange(5, dtype=np.int32), Policy.from_name("random_walk")
         sampler.positives(anchors, policy, 0, 0)  # also reads which node is which item
         reads = count_messages(READ_MODE)
