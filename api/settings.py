@@ -26,7 +26,7 @@ class Settings(BaseSettings):
         allowed_hosts: Accepted values of the Host header without port, separated by commas; `*` accepts any.
         cors_origins: Origins whose pages may send requests from a browser, separated by commas; `*` allows any, and
             none is allowed by default.
-        sampler: Engine that samples positives: `snapshot` in this process, or `gds` on the Neo4j server.
+        sampler: Engine that samples positives: `snapshot` or `cypher` in this process, or `gds` on the Neo4j server.
         cache_dir: Folder of the positive-set cache, quotas and exports. It may be deleted while no server runs.
         cache_bytes: Maximum size of the positive-set cache in bytes.
         export_bytes: Maximum size of export files for Range requests in bytes. One file may take half of it.

@@ -864,8 +864,9 @@ class Generation(Closeable):
         """Return a sampler of this generation. It is valid while the generation is open.
 
         Args:
-            engine: `snapshot` samples in this process and returns the same samples for every store. `gds` samples on a
-                Neo4j server.
+            engine: `snapshot` samples in this process and returns the same samples for every store. `cypher` returns
+                these samples too, and reads only the rows that a small request needs from a Neo4j server. `gds` samples
+                on a Neo4j server.
             threads: The number of threads of the `snapshot` engine. By default one per core.
 
         Raises:
@@ -923,7 +924,7 @@ def _no_projections_error() -> InvalidInput:
 def _require_snapshot(engine: Engine) -> None:
     if engine != "snapshot":
         raise InvalidInput(
-            "the gds sampler needs a Neo4j store",
+            f"the {engine} sampler needs a Neo4j store",
             given=f"sampler {engine}, and a store that is not in Neo4j",
             expected="sampler snapshot, or a store at a neo4j:// or bolt:// URL",
             hint="use the sampler snapshot, which works with every store",

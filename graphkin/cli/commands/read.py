@@ -299,10 +299,11 @@ def _search_file(
 @option(
     "--sampler",
     "engine",
-    type=click.Choice(["snapshot", "gds"]),
+    type=click.Choice(["snapshot", "cypher", "gds"]),
     default="snapshot",
     panel="Sampling",
-    help="snapshot: graphkin's sampler; gds: Graph Data Science of Neo4j, whose samples differ.",
+    help="snapshot reads the whole graph. For stores in Neo4j, cypher gives the same samples and reads only what they "
+    "need, and gds is Graph Data Science, whose samples differ.",
 )
 @options.as_json
 def positives(

@@ -1,7 +1,7 @@
 """Tests that samplers return the same samples for every store."""
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.policy import Policy
 from graphkin.store.base import Generation, Store
 from graphkin.store.contract.places import StoreFixtures
+from graphkin.store.sampling.base import Engine
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 
@@ -46,11 +47,11 @@ class SamplingTests(StoreFixtures):
         molecules.publish(store, "molecules")
         store.require_engine("snapshot")
         with store.open("molecules") as generation:
-            assert generation.sampler("snapshot").engine == "snapshot"
-            try:
-                store.require_engine("gds")
-            except InvalidInput:
-                with pytest.raises(InvalidInput, match="gds sampler"):
-                    generation.sampler("gds")
-            else:
-                assert generation.sampler("gds").engine == "gds"
+            for engine in get_args(Engine):
+                try:
+                    store.require_engine(engine)
+                except InvalidInput:
+                    with pytest.raises(InvalidInput, match=f"{engine} sampler"):
+                        generation.sampler(engine)
+                else:
+                    assert generation.sampler(engine).engine == engine

@@ -21,6 +21,7 @@ from graphkin.store.neo4j.cypher import digest
 from graphkin.store.neo4j.gds import GdsSampler
 from graphkin.store.neo4j.items import NodeProperties
 from graphkin.store.neo4j.projection import ProjectableGeneration, Projection, Vertices
+from graphkin.store.neo4j.rows import CypherSampler
 from graphkin.store.records import (
     REJECTION_SCHEMA,
     Edges,
@@ -214,6 +215,8 @@ class Neo4jGeneration(ProjectableGeneration):
         return dropped
 
     def sampler(self, engine: Engine = "snapshot", threads: int | None = None) -> Sampler:
+        if engine == "cypher":
+            return CypherSampler(self, lambda ids: self._rows(ids, as_float32(None)))
         return GdsSampler(self) if engine == "gds" else super().sampler(engine, threads)
 
     def vertices(self) -> Vertices:

@@ -11,8 +11,8 @@ from graphkin.protocol.errors import NotFound
 from graphkin.protocol.policy import Policy
 from graphkin.store.records import Int32, Int64
 
-Engine = Literal["snapshot", "gds"]
-"""The place where samples are computed: `snapshot` in this process, `gds` on the Neo4j server."""
+Engine = Literal["snapshot", "cypher", "gds"]
+"""The place where samples are computed: `snapshot` and `cypher` in this process, `gds` on the Neo4j server."""
 
 
 @dataclass(frozen=True)

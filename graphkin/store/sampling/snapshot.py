@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from graphkin.protocol.policy import Policy
 from graphkin.store.records import Graph, Int32
 from graphkin.store.sampling import connectivity, first_order, negatives, second_order, transitions, walks
 from graphkin.store.sampling.base import Engine, Positive, PositiveSets, Sampler, require_ids
+from graphkin.store.sampling.negatives import EligibleVertices
 from graphkin.store.sampling.philox import replay_key
 
 _CHUNK = 1024  # rows per task of a thread; the caller's own thread serves a request of at most that many
@@ -36,7 +38,6 @@ class SnapshotSampler(Sampler):
         self._graph = graph
         self._generation = generation
         self._transitions = transitions.from_graph(graph)
-        self._eligible_vertices = negatives.from_graph(graph)
         self._pool = ThreadPoolExecutor(threads or os.cpu_count(), thread_name_prefix="sampler")
 
     def is_ready(self) -> bool:
@@ -108,6 +109,23 @@ class SnapshotSampler(Sampler):
             )
         require_ids(np.array([source, target]), self._graph.nodes)
         return connectivity.connecting_path(self._graph, source, target, edges)
+
+    @cached_property
+    def _eligible_vertices(self) -> EligibleVertices:
+        return negatives.from_graph(self._graph)
+
+    def departures(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> Int32:
+        """Return the distinct vertices from which the walks of a random-walk policy take a step.
+
+        Args:
+            anchors: (B,) int32 ids of items that have a neighbor.
+            policy: A random-walk policy.
+            seed: The seed of the request.
+            epoch: The epoch of the request.
+        """
+        trails = [self._trails(anchor, policy, seed, epoch) for anchor in anchors.tolist()]
+        visited = [anchors, *(trail[:, :-1].ravel() for trail in trails if trail is not None)]
+        return np.setdiff1d(np.concatenate(visited), -1)
 
     def _run_in_chunks(self, rows: int, work: Callable[[int, int], None]) -> None:
         """Run `work(begin, end)` over all rows, in chunks that the threads of the pool share."""
