@@ -302,8 +302,8 @@ def _search_file(
     type=click.Choice(["snapshot", "cypher", "gds"]),
     default="snapshot",
     panel="Sampling",
-    help="snapshot reads the whole graph. For stores in Neo4j, cypher gives the same samples and reads only what they "
-    "need, and gds is Graph Data Science, whose samples differ.",
+    help="Engine. snapshot reads the whole graph. For stores in Neo4j, cypher gives the same samples and reads only "
+    "what they need, and gds is Graph Data Science, whose samples differ.",
 )
 @options.as_json
 def positives(
