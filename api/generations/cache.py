@@ -7,7 +7,7 @@ from cachetools import LRUCache, TTLCache
 
 from graphkin.api.generations.damage import DamageRegistry
 from graphkin.api.generations.open_generation import OpenGeneration, OpenPorts
-from graphkin.protocol.errors import Damage, NotFound, StoreDamaged
+from graphkin.protocol.errors import Damage, GraphkinError, NotFound, StoreDamaged
 from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Collection, Generation, Store
 from graphkin.store.sampling.base import Engine
@@ -128,16 +128,24 @@ class GenerationCache:
         return self._refresh(collection, generation) if entry is None else entry
 
     def require_ready(self) -> None:
-        """Check that the store responds and that the samplers of open generations are ready.
+        """Check that the store responds and that the sampler of an open generation is ready.
+
+        One generation whose sampler cannot be prepared must not keep the server from serving the other ones.
 
         Raises:
-            StoreError: The store does not respond, or a sampler is still being prepared.
+            StoreError: The store does not respond, or every sampler is still being prepared.
         """
         self.store.collections()
         self.store.require_engine(self.engine)
-        for open_generation in self.open_generations():
-            if open_generation.generation.damage is None:
+        intact = [each for each in self.open_generations() if each.generation.damage is None]
+        failures = []
+        for open_generation in intact:
+            try:
                 open_generation.require_ready()
+            except GraphkinError as failure:
+                failures.append(failure)
+        if failures and len(failures) == len(intact):
+            raise failures[0]
 
     def damages(self) -> list[Damage]:
         """Return the known damage of all generations.

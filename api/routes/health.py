@@ -7,7 +7,7 @@ from starlette.responses import Response
 from graphkin.api.http.openapi import problems, replies
 from graphkin.api.http.route import with_access
 from graphkin.api.state import state_of
-from graphkin.protocol.replies import Health
+from graphkin.protocol.replies import Health, Readiness
 
 router = APIRouter(tags=["health"], route_class=with_access(None))
 metrics_router = APIRouter(tags=["health"], route_class=with_access("metrics"))
@@ -19,16 +19,17 @@ async def livez() -> dict[str, str]:
     return {"status": "alive"}
 
 
-@router.get("/readyz", response_model=Health, responses=problems(500, 503))
-def readyz(request: Request) -> dict[str, str]:
-    """The server can process requests: the store is readable, kernels are compiled, and the sampler has its graph.
+@router.get("/readyz", response_model=Readiness, responses=problems(500, 503))
+def readyz(request: Request) -> dict[str, str | int]:
+    """The server can process requests: the store is readable, kernels are compiled, and a sampler has its graph.
 
-    The server stays ready if a collection is damaged. `GET /v1/collections` and /metrics report the damage.
+    The server stays ready if a collection is damaged: `damaged` is the number of generations with known damage.
+    `GET /v1/collections` and /metrics name the collections.
     """
     state = state_of(request)
     state["generations"].require_ready()
     state["warmup"].require()
-    return {"status": "ready"}
+    return {"status": "ready", "damaged": len(state["generations"].damages())}
 
 
 @metrics_router.get("/metrics", response_class=Response, responses=replies("text/plain"))

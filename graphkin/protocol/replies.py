@@ -629,3 +629,9 @@ class Health(Frozen):
     """The status of the server process."""
 
     status: str
+
+
+class Readiness(Health):
+    """The status of a server that can process requests. `damaged` counts generations, and names none."""
+
+    damaged: int

@@ -10,7 +10,7 @@ from graphkin.client.responses import read_reply
 from graphkin.client.retries import RETRY_SECONDS
 from graphkin.protocol.errors import GenerationChanged
 from graphkin.protocol.generations import LENGTH, expand_id
-from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health
+from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health, Readiness
 
 
 class AsyncGraphkin(AsyncUploads):
@@ -97,16 +97,16 @@ class AsyncGraphkin(AsyncUploads):
         """
         return read_reply(Health, await self._connection.fetch("/livez", {}))
 
-    async def readyz(self) -> Health:
+    async def readyz(self) -> Readiness:
         """Wait until the server is ready to answer requests.
 
         Returns:
-            The status of the server.
+            The status of the server, and how many generations are damaged.
 
         Raises:
             Unavailable: The server stayed unreachable or not ready.
         """
-        return read_reply(Health, await self._connection.fetch("/readyz", {}))
+        return read_reply(Readiness, await self._connection.fetch("/readyz", {}))
 
     async def metrics(self) -> str:
         """Return the server's metrics, such as request counts and latencies.

@@ -12,7 +12,7 @@ from graphkin.client.synchronous.generation_reader import collection_path
 from graphkin.client.synchronous.uploads import Uploads
 from graphkin.protocol.errors import GenerationChanged
 from graphkin.protocol.generations import LENGTH, expand_id
-from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health
+from graphkin.protocol.replies import CollectionDetail, Collections, CollectionSummary, Health, Readiness
 
 
 class Graphkin(Uploads):
@@ -99,16 +99,16 @@ class Graphkin(Uploads):
         """
         return read_reply(Health, self._connection.fetch("/livez", {}))
 
-    def readyz(self) -> Health:
+    def readyz(self) -> Readiness:
         """Wait until the server is ready to answer requests.
 
         Returns:
-            The status of the server.
+            The status of the server, and how many generations are damaged.
 
         Raises:
             Unavailable: The server stayed unreachable or not ready.
         """
-        return read_reply(Health, self._connection.fetch("/readyz", {}))
+        return read_reply(Readiness, self._connection.fetch("/readyz", {}))
 
     def metrics(self) -> str:
         """Return the server's metrics, such as request counts and latencies.

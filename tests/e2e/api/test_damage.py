@@ -66,9 +66,9 @@ def damaged_generations(client: httpx.Client) -> dict[str, float]:
 
 
 def require_ready(client: httpx.Client) -> None:
-    """Wait until the server is ready. The reply names no collection and no file."""
+    """Wait until the server is ready. The reply counts one damaged generation, and names no collection and no file."""
     reply = wait_for(lambda: client.get("/readyz"), lambda reply: reply.status_code == 200)
-    assert reply.json() == {"status": "ready"}
+    assert reply.json() == {"status": "ready", "damaged": 1}
 
 
 def is_damaged(reply: httpx.Response) -> bool:

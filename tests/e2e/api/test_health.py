@@ -14,7 +14,7 @@ def test_server_is_alive_and_becomes_ready(client: httpx.Client) -> None:
     assert client.get("/livez").json() == {"status": "alive"}
     while (reply := client.get("/readyz")).status_code == 503:  # The kernels are still being compiled.
         assert int(reply.headers["Retry-After"]) > 0
-    assert reply.json() == {"status": "ready"}
+    assert reply.json() == {"status": "ready", "damaged": 0}
 
 
 def test_missing_store_makes_the_server_unready_but_alive(own_folder: Path, serve: Callable) -> None:

@@ -256,6 +256,45 @@ def generations_locked(server):
         transaction.rollback()
 
 
+@pytest.fixture
+def two(server, chain):
+    """Publish two collections, and return the token of the first one's generation."""
+    server.clear()
+    with open_store(server.url) as store:
+        for name, size in (("broken", 10), ("intact", 20)):
+            chain(size).publish(store, name)
+    (row,) = server.ask("MATCH (g:GraphkinGeneration {collection: 'broken'}) RETURN g.graph AS graph")
+    return row["graph"]
+
+
+def test_server_stays_ready_if_items_of_one_collection_are_missing(two, server, serve):
+    """The requests that need them fail alone."""
+    with serve(server.url) as client:
+        server.ask("MATCH (n {graph: $graph, id: 7}) DETACH DELETE n", graph=two)
+        assert client.get("/v1/collections/broken/items/7").status_code == 500
+        assert client.get("/v1/collections/broken/items/8").status_code == 200
+        assert client.get("/v1/collections/intact/items/7").status_code == 200
+        assert client.get("/readyz").status_code == 200
+        assert client.get("/livez").status_code == 200
+
+
+def test_server_is_ready_with_the_projection_of_one_collection(two, server, serve):
+    """A collection that cannot be projected does not keep the server from serving the other one."""
+    with serve(server.url, sampler="gds") as client:
+        for name in ("broken", "intact"):
+            assert client.get(f"/v1/collections/{name}/items/1/positives?policy=first_order").status_code == 200
+        for projected in projections(server):
+            server.ask("CALL gds.graph.drop($graphName) YIELD graphName RETURN graphName", **projected)
+        driver = neo4j.GraphDatabase.driver(server.url, auth=(server.user, server.password))
+        with driver, driver.session() as session, session.begin_transaction() as transaction:
+            transaction.run("MATCH (g:GraphkinGeneration {graph: $graph}) SET g.locked = true", graph=two).consume()
+            assert becomes_true(lambda: client.get("/readyz").status_code == 200)
+            assert len(projections(server)) == 1
+            transaction.rollback()
+        path = "/v1/collections/intact/items/1/positives?policy=first_order"
+        assert client.get(path).status_code == 200
+
+
 def waiting_transactions(server):
     """Return the ids of the transactions that wait to create a projection."""
     transactions = server.ask("SHOW TRANSACTIONS YIELD transactionId, currentQuery")

@@ -1170,9 +1170,10 @@ export interface paths {
         };
         /**
          * Check that the server is ready
-         * @description The server can process requests: the store is readable, kernels are compiled, and the sampler has its graph.
+         * @description The server can process requests: the store is readable, kernels are compiled, and a sampler has its graph.
          *
-         *     The server stays ready if a collection is damaged. `GET /v1/collections` and /metrics report the damage.
+         *     The server stays ready if a collection is damaged: `damaged` is the number of generations with known damage.
+         *     `GET /v1/collections` and /metrics name the collections.
          */
         get: operations["readyz"];
         put?: never;
@@ -2320,8 +2321,8 @@ export interface components {
         Health: {
             /**
              * Status
-             * @description Status of the server: `alive` from `/livez`, `ready` from `/readyz`.
-             * @example ready
+             * @description Status of the server: `alive`.
+             * @example alive
              */
             status: string;
         };
@@ -4181,6 +4182,24 @@ export interface components {
              * @example eyJvZmZzZXQiOjUwfQ
              */
             next_cursor: string | null;
+        };
+        /**
+         * Readiness
+         * @description The status of a server that can process requests. `damaged` counts generations, and names none.
+         */
+        Readiness: {
+            /**
+             * Status
+             * @description Status of the server: `ready`.
+             * @example ready
+             */
+            status: string;
+            /**
+             * Damaged
+             * @description Number of generations with known damage, which are not served.
+             * @example 0
+             */
+            damaged: number;
         };
         /**
          * Rejection
@@ -14954,7 +14973,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Health"];
+                    "application/json": components["schemas"]["Readiness"];
                 };
             };
             /** @description Internal error. The server's log has the details under the id in `instance`. */
