@@ -149,7 +149,8 @@ def pods_of(peers: list[dict[str, Any]]) -> set[str]:
 def test_network_policies_allow_each_connection_at_both_ends_and_no_other() -> None:
     policies = resources_of_kind("NetworkPolicy")
     ports = {port["name"]: port["containerPort"] for name in WORKLOADS for port in container(name)["ports"]}
-    incoming, outgoing = {}, {}
+    incoming: dict[tuple[str, str], int] = {}
+    outgoing: dict[tuple[str, str], int] = {}
     for policy in (each["spec"] for each in policies.values()):
         pod = policy["podSelector"].get("matchLabels", {}).get("app")
         for rule in policy.get("ingress", []):
