@@ -152,8 +152,10 @@ class Connection:
         self, work: Callable[[neo4j.ManagedTransaction], Result], patience: Patience, mode: Literal["READ", "WRITE"]
     ) -> Result:
         end = time.monotonic() + _PATIENCE[patience]
-        session = self._drivers[patience].session(database=self._database, bookmark_manager=self._bookmarks)
-        with self._translate_errors(), session:
+        with (
+            self._translate_errors(),  # opening a session fails too, if the driver has been closed
+            self._drivers[patience].session(database=self._database, bookmark_manager=self._bookmarks) as session,
+        ):
             execute = session.execute_read if mode == "READ" else session.execute_write
             while True:
                 try:

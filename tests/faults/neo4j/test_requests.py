@@ -290,9 +290,10 @@ def test_server_is_ready_with_the_projection_of_one_collection(two, server, serv
             transaction.run("MATCH (g:GraphkinGeneration {graph: $graph}) SET g.locked = true", graph=two).consume()
             assert becomes_true(lambda: client.get("/readyz").status_code == 200)
             assert len(projections(server)) == 1
+            path = "/v1/collections/intact/items/1/positives?policy=first_order"
+            assert client.get(path).status_code == 200
             transaction.rollback()
-        path = "/v1/collections/intact/items/1/positives?policy=first_order"
-        assert client.get(path).status_code == 200
+        assert becomes_true(lambda: len(projections(server)) == 2)
 
 
 def waiting_transactions(server):
