@@ -66,7 +66,7 @@ def test_tag_and_all_files_name_the_same_version(release: Release) -> None:
     assert release.wheel.name == f"graphkin-{VERSION}-py3-none-any.whl"
     images = yaml.safe_load(text("deploy/kubernetes/kustomization.yaml"))["images"]
     (image_version,) = (image["newTag"] for image in images if image["name"] == "graphkin")
-    security = re.search(r"^## Supported versions\n\nVersion (\d+\.\d+\.\d+) ", text("SECURITY.md"), re.MULTILINE)
+    security = re.search(r"^## Supported versions\n.*?(\d+\.\d+\.\d+)", text("SECURITY.md"), re.MULTILINE | re.DOTALL)
     changes = re.search(r"^## \[(\S+)\] - ", text("CHANGELOG.md"), re.MULTILINE)
     assert security is not None
     assert changes is not None
