@@ -140,7 +140,10 @@ def test_wheel_works_as_a_library_and_runs_the_demo(version: str, release: Relea
     def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
 
-    install, demo = (programs / "python", "-m", "pip", "install", "--quiet"), (programs / "graphkin", "demo", "--once")
+    install, demo = (
+        (programs / "python", "-m", "pip", "install", "--quiet"),
+        (programs / "graphkin", "demo", "--once", "--port", "0"),
+    )
     run(*install, release.wheel).check_returncode()
     assert run(programs / "python", "-c", METADATA).stdout == f"{VERSION} True\n"
     (tmp_path / "molecules.smi").write_text("CCO a\nCCN b\nCCC c\nCCCO d\n")
