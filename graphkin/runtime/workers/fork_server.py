@@ -29,7 +29,13 @@ import pyarrow as pa
 from graphkin.runtime.workers.worker import PackError, run_worker
 
 _COMMAND_BYTES = 1024  # maximum size of a command
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # the fork server must not have threads
+# The fork server must not have threads: a fork copies only one, with the locks of all. pyarrow loads jemalloc, which
+# would start one.
+_ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
 
 
 class CannotStart(Exception):

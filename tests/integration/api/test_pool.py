@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -46,6 +47,15 @@ async def canonical(pool: Pool, smiles: str, seconds: float = 20) -> str:
     async with pool.worker() as worker:
         reply = await worker.run("read_query", seconds, **MOLECULES, smiles=smiles)
     return str(reply["text"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_fork_server_has_one_thread() -> None:
+    """A fork copies only one thread, with the locks that others hold. Python 3.12 and later warn of that."""
+    with closing(new_fork_server()) as fork_server:
+        _, connection = fork_server.fork(niceness=0, memory=2**33)
+        with closing(connection):
+            assert len(list(Path(f"/proc/{fork_server.pid}/task").iterdir())) == 1
 
 
 def test_slow_task_only_ends_its_process(fork_server: ForkServer) -> None:
