@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _COLLECTION = "nci"
 _ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
+_REPLY_SECONDS = 600  # a slow machine compiles kernels during the first request
 
 
 @command(
@@ -143,5 +144,5 @@ def _send(url: str, body: dict[str, Any] | None = None) -> tuple[str, Any]:
     content = None if body is None else json.dumps(body)
     options = "" if content is None else f" -H 'Content-Type: application/json' -d '{content}'"
     request = Request(url, None if content is None else content.encode(), {"Content-Type": "application/json"})  # noqa: S310
-    with report_compilation(progress()), urlopen(request, timeout=60) as response:  # noqa: S310 - our own server
+    with report_compilation(progress()), urlopen(request, timeout=_REPLY_SECONDS) as response:  # noqa: S310 - our own server
         return f"curl '{url}'{options}", json.load(response)
