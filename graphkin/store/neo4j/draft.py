@@ -23,7 +23,7 @@ from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
 from graphkin.store.neo4j.items import NodeProperties, caption
-from graphkin.store.neo4j.projection import drop_superseded
+from graphkin.store.neo4j.projection import drop_projections
 from graphkin.store.neo4j.removal import delete_graph
 from graphkin.store.records import Edges, Int32, Int64, Links, UInt64, to_decimal_floats
 
@@ -141,6 +141,7 @@ class Neo4jDraft(Draft):
 
     def publish(self, provenance: Provenance) -> Manifest:
         self._lease.check()
+        drop_projections(self._connection, self._collection)
         generation = generation_id(provenance, self._hasher.blocks)
         rows = self._connection.read(cypher.GENERATION, collection=self._collection, generation=generation)
         key = {"collection": self._collection, "graph": self._graph, "generation": generation}
@@ -148,7 +149,6 @@ class Neo4jDraft(Draft):
             manifest = Manifest.model_validate_json(rows[0]["manifest"])
             self._connection.run(cypher.MAKE_CURRENT, **key)
             self.discard()
-            drop_superseded(self._connection, self._collection)
             return manifest
         manifest = Manifest(
             **provenance.model_dump(),
@@ -170,7 +170,6 @@ class Neo4jDraft(Draft):
                 given=self._collection,
                 hint="run the same command again; nothing was published",
             )
-        drop_superseded(self._connection, self._collection)
         return manifest
 
     def _is_published(self, generation: str) -> bool:

@@ -1,7 +1,7 @@
 """A generation in GDS: a named, undirected, weighted copy of its graph in the memory of the server.
 
 A projection belongs to the database user who created it. Neo4j Community neither shows nor drops the projections of
-other users, so each user's processes drop their own: when they publish, delete, or project a newer generation.
+other users, so each user's processes drop their own: when they publish, delete, or project the current generation.
 """
 
 import os
@@ -90,8 +90,13 @@ class Projection:
             transaction.run(cypher.PROJECT.format(label=self._label), graph=self._graph, name=self._name).consume()
 
         self._connection.write(work)
-        if any(each.is_current and each.name == self._name for each in list_projections(self._connection)):
-            drop_superseded(self._connection, self._collection)
+        if self._is_current():
+            drop_projections(self._connection, self._collection, keep=self._name)
+
+    def _is_current(self) -> bool:
+        """Return whether the collection serves this generation."""
+        rows = self._connection.read(cypher.COLLECTIONS)
+        return any((row["name"], row["current"]) == (self._collection, self._manifest.generation) for row in rows)
 
     def _require_room(self, transaction: neo4j.ManagedTransaction, max_bytes: int | None) -> None:
         size: dict[str, Any] = {"nodes": self._manifest.counts.kept, "relationships": 2 * self._manifest.edges}
@@ -201,14 +206,16 @@ def list_projections(connection: Connection) -> list[ProjectionInfo]:
     ]
 
 
-def drop_superseded(connection: Connection, collection: str) -> None:
-    """Drop this user's projections of superseded generations of a collection, and of deleted generations.
+def drop_projections(connection: Connection, collection: str, keep: str | None = None) -> None:
+    """Drop this user's projections of a collection, and of deleted generations, except the one that is named `keep`.
 
-    An error of the server is ignored: the projections stay until the next call, and what was published before is safe.
+    Before a publication, no projection is kept: the generation that they belong to is about to be superseded. A later
+    request for samples of it projects it again. An error of the server is ignored, because the projections only take
+    memory, until the next call.
     """
     with suppress(StoreError):
         for projection in list_projections(connection):
-            if not projection.is_current and projection.collection in (collection, None):
+            if projection.collection in (collection, None) and projection.name != keep:
                 connection.call(cypher.DROP_PROJECTION, name=projection.name)
 
 
