@@ -256,46 +256,6 @@ def generations_locked(server):
         transaction.rollback()
 
 
-@pytest.fixture
-def two(server, chain):
-    """Publish two collections, and return the token of the first one's generation."""
-    server.clear()
-    with open_store(server.url) as store:
-        for name, size in (("broken", 10), ("intact", 20)):
-            chain(size).publish(store, name)
-    (row,) = server.ask("MATCH (g:GraphkinGeneration {collection: 'broken'}) RETURN g.graph AS graph")
-    return row["graph"]
-
-
-def test_server_stays_ready_if_items_of_one_collection_are_missing(two, server, serve):
-    """The requests that need them fail alone."""
-    with serve(server.url) as client:
-        server.ask("MATCH (n {graph: $graph, id: 7}) DETACH DELETE n", graph=two)
-        assert client.get("/v1/collections/broken/items/7").status_code == 500
-        assert client.get("/v1/collections/broken/items/8").status_code == 200
-        assert client.get("/v1/collections/intact/items/7").status_code == 200
-        assert client.get("/readyz").status_code == 200
-        assert client.get("/livez").status_code == 200
-
-
-def test_server_is_ready_with_the_projection_of_one_collection(two, server, serve):
-    """A collection that cannot be projected does not keep the server from serving the other one."""
-    with serve(server.url, sampler="gds") as client:
-        for name in ("broken", "intact"):
-            assert client.get(f"/v1/collections/{name}/items/1/positives?policy=first_order").status_code == 200
-        for projected in projections(server):
-            server.ask("CALL gds.graph.drop($graphName) YIELD graphName RETURN graphName", **projected)
-        driver = neo4j.GraphDatabase.driver(server.url, auth=(server.user, server.password))
-        with driver, driver.session() as session, session.begin_transaction() as transaction:
-            transaction.run("MATCH (g:GraphkinGeneration {graph: $graph}) SET g.locked = true", graph=two).consume()
-            assert becomes_true(lambda: client.get("/readyz").status_code == 200)
-            assert len(projections(server)) == 1
-            path = "/v1/collections/intact/items/1/positives?policy=first_order"
-            assert client.get(path).status_code == 200
-            transaction.rollback()
-        assert becomes_true(lambda: len(projections(server)) == 2)
-
-
 def waiting_transactions(server):
     """Return the ids of the transactions that wait to create a projection."""
     transactions = server.ask("SHOW TRANSACTIONS YIELD transactionId, currentQuery")
@@ -336,3 +296,43 @@ def test_next_request_retries_a_failed_projection(large, server, serve):
             assert_unavailable(client.get("/readyz"), "loaded into Neo4j Graph Data Science")
         assert becomes_true(lambda: client.get("/readyz").status_code == 200)
         assert projections(server) == [projected]
+
+
+@pytest.fixture
+def two(server, chain):
+    """Publish two collections instead of `large`, and return the token of the first one's generation."""
+    server.clear()
+    with open_store(server.url) as store:
+        for name, size in (("broken", 10), ("intact", 20)):
+            chain(size).publish(store, name)
+    (row,) = server.ask("MATCH (g:GraphkinGeneration {collection: 'broken'}) RETURN g.graph AS graph")
+    return row["graph"]
+
+
+def test_server_stays_ready_if_items_of_one_collection_are_missing(two, server, serve):
+    """The requests that need them fail alone."""
+    with serve(server.url) as client:
+        server.ask("MATCH (n {graph: $graph, id: 7}) DETACH DELETE n", graph=two)
+        assert client.get("/v1/collections/broken/items/7").status_code == 500
+        assert client.get("/v1/collections/broken/items/8").status_code == 200
+        assert client.get("/v1/collections/intact/items/7").status_code == 200
+        assert client.get("/readyz").status_code == 200
+        assert client.get("/livez").status_code == 200
+
+
+def test_server_is_ready_with_the_projection_of_one_collection(two, server, serve):
+    """A collection that cannot be projected does not keep the server from serving the other one."""
+    with serve(server.url, sampler="gds") as client:
+        for name in ("broken", "intact"):
+            assert client.get(f"/v1/collections/{name}/items/1/positives?policy=first_order").status_code == 200
+        for projected in projections(server):
+            server.ask("CALL gds.graph.drop($graphName) YIELD graphName RETURN graphName", **projected)
+        driver = neo4j.GraphDatabase.driver(server.url, auth=(server.user, server.password))
+        with driver, driver.session() as session, session.begin_transaction() as transaction:
+            transaction.run("MATCH (g:GraphkinGeneration {graph: $graph}) SET g.locked = true", graph=two).consume()
+            assert becomes_true(lambda: client.get("/readyz").status_code == 200)
+            assert len(projections(server)) == 1
+            path = "/v1/collections/intact/items/1/positives?policy=first_order"
+            assert client.get(path).status_code == 200
+            transaction.rollback()
+        assert becomes_true(lambda: len(projections(server)) == 2)
