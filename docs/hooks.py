@@ -16,6 +16,7 @@ FROM_ROOT = {
     "CHANGELOG.md": "about/changelog.md",
     "SECURITY.md": "about/security.md",
     "CONTRIBUTING.md": "develop/contributing.md",
+    "CODE_OF_CONDUCT.md": "develop/code-of-conduct.md",
 }
 """Files of the repository's root, and the pages of the site that show them."""
 

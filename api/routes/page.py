@@ -57,7 +57,7 @@ def _files() -> dict[str, _File]:
         if path.suffix in _MEDIA_TYPES:
             name = path.relative_to(_DIST).as_posix()
             files[name] = _File.from_body(_MEDIA_TYPES[path.suffix], path.read_bytes())
-    if files and _LICENSES not in files:  # An installed wheel has it among the license files of its metadata.
+    if "index.html" in files and _LICENSES not in files:  # An installed wheel has it in the metadata.
         text = metadata.distribution("graphkin").read_text(f"licenses/graphkin/api/ui/dist/{_LICENSES}")
         files[_LICENSES] = _File.from_body("text/plain", (text or "").encode())
     return files

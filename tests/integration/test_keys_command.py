@@ -77,7 +77,10 @@ def test_revoked_key_is_listed_as_revoked(keys: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--name", "a", "--scope", "read,erase"), "expected: one or more of read, sample, export, write, admin"),
+        (
+            ("--name", "a", "--scope", "read,erase"),
+            "expected: one or more of read, sample, export, write, metrics, admin",
+        ),
         (("--name", "a", "--scope", ""), "expected: one or more of"),
         (("--name", "a\nb", "--scope", "read"), "1 to 100 characters on one line"),
         (("--name", "", "--scope", "read"), "1 to 100 characters on one line"),

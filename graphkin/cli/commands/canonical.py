@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import click
 
 from graphkin.cli import options
-from graphkin.cli.conditions import read_argument
 from graphkin.cli.help import command, option
 from graphkin.cli.output import print_json
 
@@ -35,6 +34,7 @@ def canonical(smiles: tuple[str, ...], store_location: str | None, collection: s
     Join data of your own with the property `smiles` of items by this text. With --store and --collection, molecules are
     standardized by the recipe of that collection, and otherwise by the default recipe. SMILES `-` reads standard input.
     """
+    from graphkin.cli.conditions import read_argument
     from graphkin.similarity.molecules.query import read_molecule
 
     recipe = _recipe(store_location, collection)

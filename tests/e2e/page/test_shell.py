@@ -45,7 +45,8 @@ def test_start_page_is_painted_quickly(page: Page) -> None:
     for _ in range(TRIES):
         page.goto("/")
         expect(page.get_by_role("heading", level=3).first).to_be_visible()
-        times.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+        paint = page.wait_for_function("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
+        times.append(paint.json_value())
         if times[-1] < FIRST_PAINT_MILLISECONDS:
             break
     print(f"first contentful paint after {min(times):.0f} ms")
