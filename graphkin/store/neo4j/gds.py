@@ -1,6 +1,5 @@
 """The `gds` engine: walks on the server by Neo4j Graph Data Science, ranked in the same way as those of `snapshot`."""
 
-import threading
 from collections.abc import Iterator
 
 import numpy as np
@@ -8,19 +7,19 @@ from numpy.typing import NDArray
 
 from graphkin.protocol.policy import Policy
 from graphkin.store.neo4j.projection import ProjectableGeneration, Vertices
+from graphkin.store.neo4j.server_sampler import ServerSampler
 from graphkin.store.records import Int32, Int64
 from graphkin.store.sampling import first_order, walks
-from graphkin.store.sampling.base import Engine, Positive, PositiveSets, Sampler, require_ids
+from graphkin.store.sampling.base import Engine, Positive, PositiveSets, require_ids
 from graphkin.store.sampling.philox import PAD, SERVER, block, replay_key, uniforms
 from graphkin.store.sampling.race import arrival_time
-from graphkin.store.sampling.snapshot import SnapshotSampler
 
 _NODES = 1 << 20  # node ids per call: a few seconds, far below the 100 s after which GDS ends a stalled stream
 _ROUNDS = 6  # calls for first-order positives, each with twice as many walks, before a race samples the rest
 _MAX_BIAS = 16.0  # largest ratio of 1/p, 1 and 1/q; GDS rejects at most 100 times, so at worst 1 step in 600 is wrong
 
 
-class GdsSampler(Sampler):
+class GdsSampler(ServerSampler):
     """A sampler that walks on a projection of the generation in the memory of the server.
 
     The first request creates the projection, also after a restart of the server. First-order positives and random walks
@@ -42,12 +41,11 @@ class GdsSampler(Sampler):
     engine: Engine = "gds"
 
     def __init__(self, generation: ProjectableGeneration, *, max_bytes: int | None = None) -> None:
-        self._generation = generation
+        super().__init__(generation)
+        self._generation: ProjectableGeneration = generation
         self._projection = generation.projection()
         self._max_bytes = max_bytes
-        self._lock = threading.Lock()
         self._cached_vertices: Vertices | None = None
-        self._snapshot: SnapshotSampler | None = None
 
     def is_ready(self) -> bool:
         return self._projection.exists()
@@ -86,12 +84,6 @@ class GdsSampler(Sampler):
         sets = self.positives(np.array([anchor]), policy, seed, epoch)
         pairs = zip(sets.positives[0].tolist(), sets.visits[0].tolist(), strict=True)
         return [self._explain_one(anchor, id, visits, policy) for id, visits in pairs if id >= 0]
-
-    def negatives(self, seed: int, epoch: int, first: int, batches: int, count: int) -> Int32:
-        return self._snapshot_sampler().negatives(seed, epoch, first, batches, count)
-
-    def connecting_path(self, source: int, target: int, edges: int) -> Int32 | None:
-        return self._snapshot_sampler().connecting_path(source, target, edges)
 
     def _random_walk(self, policy: Policy, key: np.uint64, anchors: Int32) -> tuple[Int32, NDArray[np.uint16]]:
         positives = np.full((len(anchors), policy.k), -1, dtype=np.int32)
@@ -158,12 +150,6 @@ class GdsSampler(Sampler):
             if self._cached_vertices is None:
                 self._cached_vertices = self._generation.vertices()
             return self._cached_vertices
-
-    def _snapshot_sampler(self) -> SnapshotSampler:
-        with self._lock:
-            if self._snapshot is None:
-                self._snapshot = SnapshotSampler(self._generation.graph(), self._generation.id)
-            return self._snapshot
 
     def _explain_one(self, anchor: int, id: int, visits: int, policy: Policy) -> Positive:
         is_walk = policy.name == "random_walk"

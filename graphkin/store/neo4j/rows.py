@@ -3,15 +3,15 @@
 The samples equal those of the `snapshot` engine, which reads the whole graph first.
 """
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
 from graphkin.protocol.policy import Policy
 from graphkin.store.base import Generation
+from graphkin.store.neo4j.server_sampler import ServerSampler
 from graphkin.store.records import Float32, Graph, Int32
-from graphkin.store.sampling.base import Engine, Positive, PositiveSets, Sampler, require_ids
+from graphkin.store.sampling.base import Engine, Positive, PositiveSets, require_ids
 from graphkin.store.sampling.snapshot import SnapshotSampler
 
 MAX_ANCHORS = 100
@@ -24,7 +24,7 @@ ReadRows = Callable[[Int32], Rows]
 """A function that returns the edges of some distinct items to all of their neighbors, in any order."""
 
 
-class CypherSampler(Sampler):
+class CypherSampler(ServerSampler):
     """A sampler that reads the rows of its anchors, and those that their walks visit, for each request.
 
     A first-order request takes one query, a second-order request two, and a random walk at most one for each step.
@@ -38,10 +38,8 @@ class CypherSampler(Sampler):
     engine: Engine = "cypher"
 
     def __init__(self, generation: Generation, read_rows: ReadRows) -> None:
-        self._generation = generation
+        super().__init__(generation)
         self._read_rows = read_rows
-        self._lock = threading.Lock()
-        self._snapshot: SnapshotSampler | None = None
 
     def is_ready(self) -> bool:
         return True
@@ -55,12 +53,6 @@ class CypherSampler(Sampler):
     def explain(self, anchor: int, policy: Policy, seed: int, epoch: int) -> list[Positive]:
         sampler = self._sampler_for(np.array([anchor], np.int32), policy, seed, epoch)
         return sampler.explain(anchor, policy, seed, epoch)
-
-    def negatives(self, seed: int, epoch: int, first: int, batches: int, count: int) -> Int32:
-        return self._snapshot_sampler().negatives(seed, epoch, first, batches, count)
-
-    def connecting_path(self, source: int, target: int, edges: int) -> Int32 | None:
-        return self._snapshot_sampler().connecting_path(source, target, edges)
 
     def _sampler_for(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> SnapshotSampler:
         """Return a sampler of a graph that has every row that the request reads."""
@@ -83,12 +75,6 @@ class CypherSampler(Sampler):
                 return sampler
             loaded = np.union1d(loaded, missing)
             rows = _concatenate(rows, self._read_rows(missing))
-
-    def _snapshot_sampler(self) -> SnapshotSampler:
-        with self._lock:
-            if self._snapshot is None:
-                self._snapshot = SnapshotSampler(self._generation.graph(), self._generation.id)
-            return self._snapshot
 
 
 def _concatenate(rows: Rows, more: Rows) -> Rows:

@@ -1,4 +1,4 @@
-"""What a cluster needs of the driver, as the messages to one server show it."""
+"""Bookmarks and routing for a cluster, checked in the messages that one server gets."""
 
 from contextlib import closing
 

@@ -42,18 +42,18 @@ def generation(spare_neo4j, hierarchy):
 @pytest.fixture
 def queries(generation):
     """Return a sampler that cannot read the whole graph, and the list of the ids of each of its queries."""
-    asked = []
+    read_ids = []
 
     def read(ids):
-        asked.append(ids.tolist())
+        read_ids.append(ids.tolist())
         return generation._rows(ids, np.float32(0))
 
-    return CypherSampler(generation, read), asked
+    return CypherSampler(generation, read), read_ids
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.canonical())
 def test_samples_equal_those_of_the_snapshot(generation, queries, monkeypatch, policy):
-    snapshot, (sampler, asked) = generation.sampler("snapshot"), queries
+    snapshot, (sampler, read_ids) = generation.sampler("snapshot"), queries
     monkeypatch.setattr(generation, "graph", None)
     for epoch in range(3):
         expected, sets = (each.positives(ANCHORS, policy, 7, epoch) for each in (snapshot, sampler))
@@ -62,25 +62,25 @@ def test_samples_equal_those_of_the_snapshot(generation, queries, monkeypatch, p
     for anchor in (3, 99):
         assert sampler.explain(anchor, policy, 7, 0) == snapshot.explain(anchor, policy, 7, 0)
     steps = {"first_order": 1, "second_order": 2}.get(policy.name, policy.length)
-    assert len(asked) <= 5 * steps
+    assert len(read_ids) <= 5 * steps
 
 
 def test_no_row_is_read_twice(queries):
-    sampler, asked = queries
+    sampler, read_ids = queries
     sampler.positives(ANCHORS, POLICIES[4], 7, 0)
-    ids = [id for request in asked for id in request]
-    assert len(asked) > 2
+    ids = [id for request in read_ids for id in request]
+    assert len(read_ids) > 2
     assert len(ids) == len(set(ids))
 
 
 def test_large_requests_read_the_graph(generation, queries, monkeypatch):
     monkeypatch.setattr(rows, "MAX_ANCHORS", 4)
-    snapshot, (sampler, asked) = generation.sampler("snapshot"), queries
+    snapshot, (sampler, read_ids) = generation.sampler("snapshot"), queries
     sets, expected = (each.positives(ANCHORS, POLICIES[0], 7, 0) for each in (sampler, snapshot))
     assert np.array_equal(sets.positives, expected.positives)
     assert np.array_equal(sampler.negatives(1, 0, 0, 2, 5), snapshot.negatives(1, 0, 0, 2, 5))
     assert np.array_equal(sampler.connecting_path(3, 40, 3), snapshot.connecting_path(3, 40, 3))
-    assert asked == []
+    assert read_ids == []
 
 
 def test_unknown_anchor_is_refused(queries):
