@@ -26,6 +26,7 @@ from graphkin.protocol.parameters import accepts, choose_wording, parameter
 from graphkin.protocol.values import Kind
 from graphkin.runtime.closing import Closeable
 from graphkin.store.columns import ID, item_schema, numbers, properties, titles
+from graphkin.store.embeddings import EmbeddingWriter
 from graphkin.store.identity import BlockHasher, generation_id
 from graphkin.store.keys import Keys, NoKeys
 from graphkin.store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, Links, UInt64
@@ -361,6 +362,36 @@ class Store(Closeable):
         Raises the same errors as `projections`.
         """
         raise _no_projections_error()
+
+    def embedding_writer(
+        self,
+        collection: str,
+        generation: str,  # noqa: ARG002 - for adapters
+        name: str,  # noqa: ARG002 - for adapters
+        dimensions: int,  # noqa: ARG002 - for adapters
+        encoder: str,  # noqa: ARG002 - for adapters
+    ) -> EmbeddingWriter:
+        """Start to write one vector for each item of a generation, and remove an earlier embedding of this name.
+
+        Args:
+            collection: The collection.
+            generation: The id of the generation.
+            name: The name of the embedding. Embeddings with different names exist side by side.
+            dimensions: The number of dimensions of a vector, D.
+            encoder: A text that tells where the vectors come from.
+
+        Raises:
+            InvalidInput: The store keeps no embeddings, or the name or the number of dimensions is not valid.
+            Conflict: The items have a property of this name.
+            NotFound: There is no such collection or generation.
+            Deleted: The generation was deleted.
+        """
+        raise InvalidInput(
+            "only a Neo4j store keeps embeddings with its items",
+            given=f"collection {collection!r} of a store that is not in Neo4j",
+            expected="a store at a neo4j:// or bolt:// URL",
+            hint="name a Neo4j server, or write a file with --output",
+        )
 
     def _require_writable(self, collection: str, kind: Kind) -> None:
         """Check the name and the kind of a collection before an adapter starts a draft.

@@ -31,6 +31,7 @@ class Label(StrEnum):
     NAME = "GraphkinName"
     KEY = "GraphkinKey"
     RERUN = "GraphkinRerun"
+    EMBEDDING = "GraphkinEmbedding"
 
 
 def item_label(kind: Kind) -> str:
@@ -346,3 +347,52 @@ RETURN graphName AS name, g.collection AS collection, g.generation AS generation
 ORDER BY collection, created_at
 """
 DROP_PROJECTION = "CALL gds.graph.drop($name, false) YIELD graphName RETURN graphName"
+
+# Embeddings of items. `embeddings.Place` chooses label, index and property, which are names in backticks. The record of
+# an embedding is complete only once every vector is written and the index answers.
+
+EMBEDDING_SCHEMA = f"""CREATE CONSTRAINT {_PREFIX}_embedding IF NOT EXISTS
+FOR (e:{Label.EMBEDDING}) REQUIRE (e.collection, e.property) IS UNIQUE"""
+START_EMBEDDING = f"""
+MERGE (e:{Label.EMBEDDING} {{collection: $collection, property: $property}})
+SET e.graphs = [each IN coalesce(e.graphs, []) WHERE each <> $graph] + $graph
+SET e.run = $run, e.index = $index, e.complete = false
+REMOVE e.generation, e.dimensions, e.items, e.encoder, e.written_at
+RETURN e.graphs AS graphs
+"""
+# The server locks a node that a transaction writes to, so another run cannot take over before the transaction ends.
+HOLD_EMBEDDING = f"""
+MATCH (e:{Label.EMBEDDING} {{collection: $collection, property: $property}}) SET e.lock = true REMOVE e.lock
+WITH e WHERE e.run = $run RETURN e.index AS index
+"""
+SET_VECTORS = """
+UNWIND $rows AS row MATCH (i:{label} {{graph: $graph, id: row[0]}}) SET i:{place}
+WITH i, row CALL db.create.setNodeVectorProperty(i, $property, row[1])
+RETURN count(i) AS items
+"""
+REMOVE_VECTORS = """
+MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop REMOVE i.{property}
+RETURN count(i) AS items
+"""
+# The server would quantize the vectors by default. Vectors of an encoder are close to each other, so that their scores
+# would be off by more than their differences.
+CREATE_VECTOR_INDEX = """
+CREATE VECTOR INDEX {index} IF NOT EXISTS FOR (i:{place}) ON (i.{property})
+OPTIONS {{indexConfig: {{`vector.dimensions`: {dimensions}, `vector.similarity_function`: 'cosine',
+                        `vector.quantization.enabled`: false}}}}
+"""
+DROP_INDEX = "DROP INDEX {index} IF EXISTS"
+AWAIT_INDEX = "CALL db.awaitIndex($index, $seconds)"
+COMPLETE_EMBEDDING = f"""
+MATCH (e:{Label.EMBEDDING} {{collection: $collection, property: $property}}) WHERE e.run = $run
+SET e += $record, e.graphs = [$graph], e.complete = true REMOVE e.run
+RETURN e.index AS index
+"""
+EMBEDDINGS_OF = f"""
+MATCH (e:{Label.EMBEDDING} {{collection: $collection}}) WHERE $graph IN e.graphs
+RETURN e.property AS property, e.index AS index, e.graphs = [$graph] AS is_last
+"""
+FORGET_EMBEDDING = f"""
+MATCH (e:{Label.EMBEDDING} {{collection: $collection, property: $property}})
+SET e.graphs = [each IN e.graphs WHERE each <> $graph] WITH e WHERE size(e.graphs) = 0 DELETE e
+"""

@@ -20,11 +20,13 @@ from graphkin.store.base import (
     require_schema_version,
     unknown_generation,
 )
+from graphkin.store.embeddings import EmbeddingWriter
 from graphkin.store.growth import RewrittenGrowth
 from graphkin.store.keys import Keys
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.draft import Neo4jDraft
+from graphkin.store.neo4j.embeddings import Neo4jEmbeddingWriter, forget_embeddings
 from graphkin.store.neo4j.generation import Neo4jGeneration
 from graphkin.store.neo4j.keys import Neo4jKeys
 from graphkin.store.neo4j.projection import drop_projection, is_projected, list_projections
@@ -137,6 +139,7 @@ class Neo4jStore(Store):
         for row in self._connection.read(cypher.DELETED, collection=collection):
             manifest = Manifest.model_validate_json(row["manifest"])
             drop_projection(self._connection, row["graph"])
+            forget_embeddings(self._connection, collection, row["graph"])
             delete_graph(self._connection, cypher.item_label(manifest.kind), row["graph"])
             self._connection.run(cypher.FORGET, collection=collection, graph=row["graph"])
 
@@ -160,6 +163,13 @@ class Neo4jStore(Store):
 
     def drop_projection(self, name: str) -> None:
         self._connection.call(cypher.DROP_PROJECTION, name=name)
+
+    def embedding_writer(
+        self, collection: str, generation: str, name: str, dimensions: int, encoder: str
+    ) -> EmbeddingWriter:
+        manifest, row = self._read_published(collection, generation)
+        self._create_missing_schema([cypher.EMBEDDING_SCHEMA])
+        return Neo4jEmbeddingWriter(self._connection, collection, manifest, row["graph"], name, dimensions, encoder)
 
     def close(self) -> None:
         self._connection.close()

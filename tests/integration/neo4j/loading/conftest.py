@@ -39,7 +39,7 @@ def _wipe(server: Any) -> None:
         ask.run("MATCH (n) DETACH DELETE n").consume()
         for kind, condition in (("CONSTRAINT", ""), ("INDEX", "WHERE type <> 'LOOKUP'")):
             for name in ask.run(f"SHOW {kind} YIELD * {condition} RETURN name").value():
-                ask.run(f"DROP {kind} {name}").consume()
+                ask.run(f"DROP {kind} `{name}`").consume()
 
 
 @pytest.fixture(scope="session")
