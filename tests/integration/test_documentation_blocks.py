@@ -104,6 +104,7 @@ NOT_EXECUTED: dict[str, str] = {
     "docs/how-to/docker.md": "builds images; test_compose.py checks its commands and variables",
     "docs/how-to/gpu.md": "needs an NVIDIA GPU",
     "docs/how-to/kubernetes.md": "needs a cluster and a registry; test_kubernetes.py checks the files",
+    "docs/how-to/neo4j-browser.md": "typed into Neo4j Browser; neo4j/loading/test_browser.py runs its queries",
     "docs/how-to/single-sign-on.md": "needs nginx, oauth2-proxy and an identity provider",
     "docs/how-to/spark.md": "needs Spark; tests/integration/tasks runs a standalone cluster",
 }
