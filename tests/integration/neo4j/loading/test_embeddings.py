@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import neo4j
+import networkx as nx
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -133,6 +134,29 @@ def test_stored_vectors_equal_those_of_a_file(
         "encoder": "hgc",
         "index": INDEX,
     }
+
+
+def test_graphs_are_embedded_by_their_structure(
+    graphkin: Any, checkpoint: Path, empty_server: Any, tmp_path: Path
+) -> None:
+    graphs = [graph for graph in nx.graph_atlas_g()[1:] if len(graph) == 4]
+    lines = [json.dumps({"num_nodes": len(graph), "edges": [*graph.edges], "name": graph.name}) for graph in graphs]
+    (tmp_path / "g.jsonl").write_text("\n".join(lines))
+    place = ("--store", empty_server.url, "--collection", "atlas")
+    assert graphkin("ingest", "graphs", tmp_path / "g.jsonl", *place).code == 0
+    outcome = graphkin("embed", "--checkpoint", checkpoint, "--to", empty_server.url, "--collection", "atlas", "--json")
+    assert outcome.code == 0, outcome.err
+    report = json.loads(outcome.out)
+    files = ("--input", tmp_path / "g.jsonl", "--output", tmp_path / "g.npy")
+    assert graphkin("embed", "--checkpoint", checkpoint, *files).code == 0
+    vectors = np.load(tmp_path / "g.npy")
+    rows = empty_server.ask(report["query"], id=2)
+    cosines = vectors @ vectors[2]
+    assert len(rows) == 10
+    np.testing.assert_allclose([row["cosine"] for row in rows], cosines[[row["id"] for row in rows]], atol=1e-6)
+    with open_store(empty_server.url) as store:
+        store.delete("atlas", report["generation"])
+    assert _indexes(empty_server) == []
 
 
 def test_printed_query_finds_the_nearest_items(embed: Any, store: Store, empty_server: Any) -> None:
