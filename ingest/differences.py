@@ -5,12 +5,13 @@ The values of the first record are stored, so the later ones are lost. The manif
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from graphkin.ingest.values import differ
+from graphkin.ingest.values import differing_columns
 from graphkin.protocol.manifest import DifferingValue, DifferingValues
 from graphkin.store.records import Int64
 
@@ -44,18 +45,18 @@ class Differences:
             positions: (R,) positions of the records in the input, by which the examples are sorted.
         """
         structures = next((records[name] for name in _STRUCTURES if name in records.column_names), None)
-        for name, values in columns.items():
-            first = first_columns.get(name, pa.nulls(len(values), pa.string()))
-            rows = np.flatnonzero(differ(first, values))
-            if not len(rows):
-                continue
+        first = list[tuple[int, str, int]]()
+        for name, differs in differing_columns(first_columns, columns):
+            rows = np.flatnonzero(differs)
             self._counts[name] += len(rows)
-            for row in rows[np.argsort(positions[rows], kind="stable")][:KEPT].tolist():
-                structure = None if structures is None else structures[row].as_py()
-                texts = (structure, first[row].as_py(), values[row].as_py())
-                structure, before, value = (None if text is None else text[:_MAX_TEXT_LENGTH] for text in texts)
-                entry = DifferingValue(structure=structure, property=name, kept=before, value=value or "")
-                self._first.append((int(positions[row]), name, entry))
+            kept = rows[np.argsort(positions[rows], kind="stable")][:KEPT]
+            first += zip(positions[kept].tolist(), repeat(name), kept.tolist())
+        for position, name, row in sorted(first)[:KEPT]:
+            cells = structures, first_columns.get(name), columns[name]
+            texts = (None if column is None else column[row].as_py() for column in cells)
+            structure, before, value = (None if text is None else text[:_MAX_TEXT_LENGTH] for text in texts)
+            entry = DifferingValue(structure=structure, property=name, kept=before, value=value or "")
+            self._first.append((position, name, entry))
         self._shorten()
 
     def merge(self, state: Mapping[str, Any]) -> None:

@@ -106,7 +106,7 @@ class Properties:
     def from_items(cls, computed: Sequence[str], items: pa.Table) -> "Properties":
         """Return the properties of parsed items."""
         texts_of = source_columns(items["properties"], computed)
-        return cls(computed, {name: _column_format(texts) for name, texts in texts_of.items()})
+        return cls(computed, _column_formats(texts_of))
 
     @classmethod
     def from_manifest(cls, computed: Sequence[str], manifest: Provenance) -> "Properties":
@@ -170,9 +170,7 @@ class Properties:
         identity = [items[name] if name in items.column_names else none for name in _IDENTITY]
         columns: dict[str, Column] = {name: items[name].cast(pa.float64()) for name in self.computed}
         texts_of = source_columns(items["properties"], self.computed)
-        columns |= {
-            name: _column(texts_of.get(name, none), column_format) for name, column_format in self.source.items()
-        }
+        columns |= _stored_columns({name: texts_of.get(name, none) for name in self.source}, self.source)
         return _item_table([*identity, names], columns)
 
 
@@ -202,9 +200,10 @@ class RemainingItems:
         texts_of = {
             name: texts(rows[column_titles[name]].combine_chunks()) for name in column_titles if name not in computed
         }
-        source = {name: _column_format(column) for name, column in texts_of.items() if column.null_count < len(ids)}
+        texts_of = {name: column for name, column in texts_of.items() if column.null_count < len(ids)}
+        source = _column_formats(texts_of)
         columns: dict[str, Column] = {name: rows[column_titles[name]] for name in computed}
-        columns |= {name: _column(texts_of[name], column_format) for name, column_format in source.items()}
+        columns |= _stored_columns(texts_of, source)
         table = _item_table([rows[name] for name in ITEM_SCHEMA.names], columns)
         return cls(table, Properties(computed, source))
 
@@ -517,15 +516,20 @@ def _item_table(common: Sequence[Column], properties: Mapping[str, Column]) -> p
     return pa.table([*common, *(values for _, values in ordered)], pa.schema([*ITEM_SCHEMA, *fields]))
 
 
-def _column_format(texts: pa.Array) -> ColumnFormat:
-    column = ReadColumn.from_texts(texts)
-    return ColumnFormat.from_values(column.values, shortest=column.shortest)
+def _column_formats(columns: Mapping[str, pa.Array]) -> dict[str, ColumnFormat]:
+    """Return the formats of columns of texts."""
+    return {
+        name: ColumnFormat.from_values(column.values, shortest=column.shortest)
+        for name, column in ReadColumn.from_columns(columns)
+    }
 
 
-def _column(texts: pa.Array, column_format: ColumnFormat) -> pa.Array:
-    if not column_format.numeric:
-        return texts
-    numbers = ReadColumn.from_texts(texts).numbers
-    if column_format.shortest:
-        return numbers
-    return pa.StructArray.from_arrays([numbers, texts], ["number", "text"], mask=texts.is_null())
+def _stored_columns(columns: Mapping[str, pa.Array], formats: Mapping[str, ColumnFormat]) -> dict[str, pa.Array]:
+    """Return columns of texts as they are stored: numeric columns as numbers, with their texts where needed."""
+    stored = dict(columns)
+    for name, column in ReadColumn.from_columns({name: columns[name] for name in columns if formats[name].numeric}):
+        stored[name] = column.numbers
+        if not formats[name].shortest:
+            texts = columns[name]
+            stored[name] = pa.StructArray.from_arrays([column.numbers, texts], ["number", "text"], mask=texts.is_null())
+    return stored

@@ -66,11 +66,13 @@ def column_order(properties: pa.ChunkedArray) -> list[str]:
 def columns_of(properties: pa.ChunkedArray, order: Sequence[str]) -> dict[str, pa.Array]:
     """Return the key/value pairs of records as one text column per key of `order`, with null for records without it."""
     rows, keys, items = _pairs(properties)
-    codes = np.asarray(keys.indices)
-    code_of = {key: code for code, key in enumerate(keys.dictionary.to_pylist())}
+    names = keys.dictionary.to_pylist()
+    codes = np.asarray(keys.indices).astype(np.min_scalar_type(len(names)))  # sorting small numbers takes linear time
+    ends = np.cumsum(np.bincount(codes, minlength=len(names)))
+    entries_of = dict(zip(names, np.split(np.argsort(codes, kind="stable"), ends[:-1]), strict=False))
     columns = {}
     for key in order:
-        entries = np.flatnonzero(codes == code_of.get(key, -1))
+        entries = entries_of.get(key, [])
         positions = np.full(len(properties), -1, np.int64)
         positions[rows[entries]] = entries
         columns[key] = items.take(pa.array(positions, mask=positions < 0))

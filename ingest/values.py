@@ -1,10 +1,13 @@
 """Values of a source column, which are numbers, censored numbers such as "<0.5", missing markers or other texts."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from graphkin.protocol.manifest import ColumnValues
 from graphkin.store.columns import CENSORED_SIGN
@@ -16,6 +19,10 @@ MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nd", "n.d.",
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LONGEST_MARKER = max(map(len, MISSING))
 _MAX_EXAMPLE_LENGTH = 100  # examples in the manifest are cut to so many characters
+_KINDS = ("numbers", "missing", "censored", "texts")
+_PLAIN, _MISSING, _CENSORED, _TEXT = range(len(_KINDS))
+_ABSENT = -1
+_GROUP_SIZE = 1 << 20  # bytes of columns that are read together
 
 
 @dataclass(frozen=True)
@@ -33,49 +40,75 @@ class ReadColumn:
     shortest: bool
 
     @classmethod
-    def from_texts(cls, texts: pa.Array) -> "ReadColumn":
+    def from_texts(cls, texts: pa.Array) -> Self:
         """Read the texts of N records, null for records without a value."""
-        bare = pc.utf8_trim_whitespace(texts)
-        plain = pc.match_substring_regex(bare, _NUMBER)
-        if pc.all(plain, min_count=0).as_py():
-            numbers = _parse_numbers(bare)
-            if pc.all(pc.is_finite(numbers), min_count=0).as_py():
-                count = len(texts) - texts.null_count
-                shortest = numbers.cast(pa.string()).equals(texts)
-                return cls(numbers, ColumnValues(numbers=count, missing=0, censored=0, texts=0), shortest)
-        return cls._from_mixed_texts(texts, bare, _mask(plain))
+        ((_, column),) = cls.from_columns({"": texts})
+        return column
 
     @classmethod
-    def _from_mixed_texts(cls, texts: pa.Array, bare: pa.Array, plain: Mask) -> "ReadColumn":
-        """Read texts of which some are not plain finite numbers."""
-        present = texts.is_valid().to_numpy(zero_copy_only=False)
-        numbers, is_number = _finite(bare, plain)
-        rest = np.flatnonzero(present & ~plain)
-        unparsed = bare.take(pa.array(rest))
-        censored = np.zeros(len(texts), np.bool_)
-        signed = np.flatnonzero(_mask(pc.match_substring_regex(unparsed, CENSORED_SIGN)))
-        if len(signed):
-            with_sign = unparsed.take(pa.array(signed))
-            unsigned = pc.replace_substring_regex(with_sign, pattern=CENSORED_SIGN, replacement="")
-            bounds, is_bound = _finite(unsigned, _mask(pc.match_substring_regex(unsigned, _NUMBER)))
-            numbers[rest[signed[is_bound]]] = bounds[is_bound]
-            censored[rest[signed[is_bound]]] = True
-        missing = np.zeros(len(texts), np.bool_)
-        short = np.flatnonzero(_mask(pc.less_equal(pc.utf8_length(unparsed), _LONGEST_MARKER)))
-        if len(short):
-            marked = pc.is_in(pc.utf8_lower(unparsed.take(pa.array(short))), value_set=pa.array(MISSING))
-            missing[rest[short]] = _mask(marked)
-        is_text = present & ~(is_number | censored | missing)
-        first = np.flatnonzero(is_text)[:1]
-        counts = {
-            "numbers": int(is_number.sum()),
-            "missing": int(missing.sum()),
-            "censored": int(censored.sum()),
-            "texts": int(is_text.sum()),
-        }
-        example = texts[int(first[0])].as_py()[:_MAX_EXAMPLE_LENGTH] if len(first) else None
-        column = pa.array(numbers, mask=~(is_number | censored))
-        return cls(column, ColumnValues(**counts, example=example), shortest=False)
+    def from_columns(cls, columns: Mapping[str, pa.Array]) -> Iterator[tuple[str, Self]]:
+        """Read columns with the texts of N records each, and yield the name and the content of each column.
+
+        Small columns are read together, because a call for a few texts takes longer than the work on them.
+        """
+        for names in _groups(columns):
+            texts = pa.concat_arrays([columns[name] for name in names])
+            numbers, kinds = _read(texts)
+            is_shortest = (kinds == _ABSENT) | _mask(pc.equal(numbers.cast(pa.string()), texts))
+            rows = len(texts) // len(names)
+            shape = len(names), rows
+            counts = np.stack([(kinds.reshape(shape) == kind).sum(axis=1) for kind in range(len(_KINDS))], axis=1)
+            shortest = is_shortest.reshape(shape).all(axis=1)
+            for index, name in enumerate(names):
+                column = slice(index * rows, (index + 1) * rows)
+                values = ColumnValues(
+                    **dict(zip(_KINDS, counts[index].tolist(), strict=True)),
+                    example=_first_text(texts[column], kinds[column]),
+                )
+                yield name, cls(numbers[column], values, bool(shortest[index]))
+
+
+def _groups(columns: Mapping[str, pa.Array]) -> Iterator[list[str]]:
+    """Yield the names of small columns together, and the name of each large column on its own."""
+    names, size = list[str](), 0
+    for name, texts in columns.items():
+        if names and size + texts.nbytes > _GROUP_SIZE:
+            yield names
+            names, size = [], 0
+        names.append(name)
+        size += texts.nbytes
+    if names:
+        yield names
+
+
+def _first_text(texts: pa.Array, kinds: NDArray[np.int8]) -> str | None:
+    """Return the first value that is no number and no missing marker, cut to a limited length."""
+    (rows,) = np.nonzero(kinds == _TEXT)
+    return texts[int(rows[0])].as_py()[:_MAX_EXAMPLE_LENGTH] if len(rows) else None
+
+
+def _read(texts: pa.Array) -> tuple[pa.Array, NDArray[np.int8]]:
+    """Return the numbers among N texts, null for other texts, and the kind of each text: an index in `_KINDS`."""
+    present = texts.is_valid().to_numpy(zero_copy_only=False)
+    bare = pc.utf8_trim_whitespace(texts)
+    plain = _mask(pc.match_substring_regex(bare, _NUMBER))
+    numbers, is_number = _finite(bare, plain)
+    kinds = np.where(present, np.int8(_TEXT), np.int8(_ABSENT))
+    kinds[is_number] = _PLAIN
+    rest = np.flatnonzero(present & ~plain)
+    unparsed = bare.take(pa.array(rest))
+    signed = np.flatnonzero(_mask(pc.match_substring_regex(unparsed, CENSORED_SIGN)))
+    if len(signed):
+        with_sign = unparsed.take(pa.array(signed))
+        unsigned = pc.replace_substring_regex(with_sign, pattern=CENSORED_SIGN, replacement="")
+        bounds, is_bound = _finite(unsigned, _mask(pc.match_substring_regex(unsigned, _NUMBER)))
+        numbers[rest[signed[is_bound]]] = bounds[is_bound]
+        kinds[rest[signed[is_bound]]] = _CENSORED
+    short = np.flatnonzero(_mask(pc.less_equal(pc.utf8_length(unparsed), _LONGEST_MARKER)))
+    if len(short):
+        marked = pc.is_in(pc.utf8_lower(unparsed.take(pa.array(short))), value_set=pa.array(MISSING))
+        kinds[rest[short[_mask(marked)]]] = _MISSING
+    return pa.array(numbers, mask=(kinds != _PLAIN) & (kinds != _CENSORED)), kinds
 
 
 def plain_numbers(texts: pa.Array) -> pa.Array:
@@ -132,9 +165,27 @@ def differ(first_values: pa.Array, later_values: pa.Array) -> Mask:
     return differs
 
 
+def differing_columns(
+    first_columns: Mapping[str, pa.Array], later_columns: Mapping[str, pa.Array]
+) -> Iterator[tuple[str, Mask]]:
+    """Yield the name of each column with later values that differ from the first ones, and which they are, (N,) bool.
+
+    Args:
+        first_columns: (N,) texts of the first records, by column. A column that is absent has no values.
+        later_columns: (N,) texts of the later records, by column.
+    """
+    for names in _groups(later_columns):
+        later = [later_columns[name] for name in names]
+        first = [
+            first_columns.get(name, pa.nulls(len(texts), pa.string())) for name, texts in zip(names, later, strict=True)
+        ]
+        differs = differ(pa.concat_arrays(first), pa.concat_arrays(later)).reshape(len(names), -1)
+        yield from ((name, mask) for name, mask in zip(names, differs, strict=True) if mask.any())
+
+
 def _normal(texts: pa.Array) -> pa.Array:
     """Return numbers in their shortest text with their sign, and other texts unchanged."""
-    numbers = ReadColumn.from_texts(texts).numbers
+    numbers, _ = _read(texts)
     bare = pc.utf8_trim_whitespace(texts)
     signs = pc.struct_field(pc.extract_regex(bare, CENSORED_SIGN), "sign").cast(pa.string())
     shortest = pc.binary_join_element_wise(pc.fill_null(signs, ""), numbers.cast(pa.string()), "")

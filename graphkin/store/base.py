@@ -637,8 +637,9 @@ class Generation(Closeable):
         Raises:
             NotFound: There is no such column. The error names all columns.
         """
+        known = frozenset(self._all_columns)
         for name in names:
-            if name not in self._all_columns:
+            if name not in known:
                 raise NotFound(
                     f"there is no column {name!r}",
                     given=name,

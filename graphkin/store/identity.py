@@ -18,6 +18,7 @@ BLOCK_SIZE = 4096
 """The number of items in one block of an item table. The last block may have fewer."""
 DIGEST_SIZE = 32
 """The number of bytes of the hash of a block."""
+_NO_LENGTH = pa.scalar(-1, pa.int32())
 
 
 def content_digest(content: str, seed: int) -> bytes:
@@ -136,7 +137,7 @@ def _streams(column: pa.Array) -> list[Any]:
     if pa.types.is_list(column.type):
         return [np.asarray(column.value_lengths(), dtype="<i4"), *_streams(column.flatten())]
     values = texts(column)
-    lengths = pc.binary_length(values.cast(pa.binary())).fill_null(-1)
+    lengths = pc.coalesce(pc.binary_length(values), _NO_LENGTH)
     return [np.asarray(lengths, dtype="<i4"), _bytes(values.drop_null())]
 
 

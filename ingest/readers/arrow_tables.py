@@ -123,7 +123,7 @@ def _encode_column(column: pa.Array) -> list[bytes | None]:
         ]
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
-    return column.cast(pa.string()).cast(pa.binary()).to_pylist()
+    return column.cast(pa.string()).view(pa.binary()).to_pylist()
 
 
 def _hexadecimal(column: pa.Array) -> list[bytes | None]:
