@@ -25,11 +25,11 @@ from graphkin.store.neo4j.cypher import digest
 from graphkin.store.neo4j.items import NodeProperties, caption
 from graphkin.store.neo4j.projection import drop_projections
 from graphkin.store.neo4j.removal import delete_graph
-from graphkin.store.records import Edges, Int32, Int64, Links, UInt64, to_decimal_floats
+from graphkin.store.records import Edges, Int32, Links, UInt64, to_decimal_floats
 
 _LEASE = 60.0  # seconds without a renewal after which a writer counts as dead
 _ROWS = 5_000  # rows per statement
-_PAGE = 20_000  # items whose ids are read at once
+_PAGE = 20_000  # items whose nodes are read at once
 
 
 class Neo4jDraft(Draft):
@@ -43,7 +43,7 @@ class Neo4jDraft(Draft):
         self._graph = token_hex(16)
         self._hasher = BlockHasher()
         self._batches = self._items = self._rejection_count = self._fingerprint_count = 0
-        self._cached_nodes: Int64 = np.empty(0, np.int64)
+        self._cached_nodes: list[str] = []
         self._lease = _Lease(connection, collection, self._graph)
         for token in self._lease.acquire():
             delete_graph(connection, self._label, token)
@@ -71,8 +71,8 @@ class Neo4jDraft(Draft):
         self._rejection_count += len(rows)
 
     def append_fingerprints(self, words: UInt64) -> None:
-        nodes = self._nodes[self._fingerprint_count :][: len(words)]
-        self._write_parts(cypher.SET_FINGERPRINTS, list(zip(nodes.tolist(), words.view("i8").tolist(), strict=True)))
+        nodes = self._nodes()[self._fingerprint_count :][: len(words)]
+        self._write_parts(cypher.SET_FINGERPRINTS, list(zip(nodes, words.view("i8").tolist(), strict=True)))
         self._fingerprint_count += len(words)
 
     def write_links(self, links: Links) -> None:
@@ -88,31 +88,34 @@ class Neo4jDraft(Draft):
         self._write_edges(cypher.CREATE_EDGES, edges)
 
     def write_dropped(self, dropped: Int32) -> None:
-        self._write_parts(cypher.SET_DROPPED, list(zip(self._nodes.tolist(), dropped.tolist(), strict=True)))
+        self._write_parts(cypher.SET_DROPPED, list(zip(self._nodes(), dropped.tolist(), strict=True)))
 
     def write_forest(self, forest: Edges) -> None:
         self._write_edges(cypher.CREATE_FOREST, forest)
 
-    @property
-    def _nodes(self) -> Int64:
-        """The server's ids of the items written so far, by item id."""
+    def _nodes(self) -> list[str]:
+        """Return the server's ids of the items written so far, by item id.
+
+        Raises:
+            StoreError: Some of these items are missing on the server.
+        """
         statement = cypher.NODES.format(label=self._label)
         while (start := len(self._cached_nodes)) < self._items:
             stop = min(start + _PAGE, self._items)
             (row,) = self._connection.run(statement, graph=self._graph, start=start, stop=stop)
-            page = np.full(stop - start, -1, np.int64)
-            page[np.array(row["id"], np.int64) - start] = row["node"]
-            self._cached_nodes = np.append(self._cached_nodes, page)
+            if len(row["nodes"]) != stop - start:
+                raise StoreError(
+                    "items of this draft were deleted while it was written",
+                    given=self._collection,
+                    hint="run the same command again; nothing was published",
+                )
+            self._cached_nodes += row["nodes"]
         return self._cached_nodes
 
     def _write_edges(self, statement: str, edges: Edges) -> None:
-        nodes, by_source = self._nodes, np.argsort(edges.source, kind="stable")
+        nodes, by_source = self._nodes(), np.argsort(edges.source, kind="stable")
         for start in range(0, len(edges), _ROWS):
-            part = by_source[start : start + _ROWS]
-            grouped = _group_by_source(
-                nodes[edges.source[part]], nodes[edges.target[part]], to_decimal_floats(edges.similarity[part])
-            )
-            self._write((statement, grouped))
+            self._write((statement, _group_by_source(edges.take(by_source[start : start + _ROWS]), nodes)))
 
     def _write_parts(self, statement: str, rows: list[Any]) -> None:
         for part in _parts(rows):
@@ -250,9 +253,14 @@ def _parts(rows: list[Any]) -> Iterator[list[Any]]:
     return (rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))
 
 
-def _group_by_source(source: Int64, target: Int64, similarity: list[float]) -> list[Any]:
-    """Return [source, [target, …], [similarity, …]] for every run of edges with the same source."""
-    stops = [*np.flatnonzero(np.diff(source)) + 1, len(source)]
-    targets = target.tolist()
+def _group_by_source(edges: Edges, nodes: list[str]) -> list[Any]:
+    """Return [source, [target, …], [similarity, …]] for every run of edges with the same source.
+
+    Args:
+        edges: The edges.
+        nodes: The server's ids of the items, by item id.
+    """
+    stops = [*np.flatnonzero(np.diff(edges.source)) + 1, len(edges)]
+    targets, similarity = [nodes[id] for id in edges.target.tolist()], to_decimal_floats(edges.similarity)
     runs = (slice(start, end) for start, end in pairwise([0, *stops]))
-    return [(int(source[run.start]), targets[run], similarity[run]) for run in runs]
+    return [(nodes[edges.source[run.start]], targets[run], similarity[run]) for run in runs]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.protocol.policy import Policy
-from graphkin.store.neo4j.projection import ProjectableGeneration, Vertices
+from graphkin.store.neo4j.projection import ProjectableGeneration
 from graphkin.store.neo4j.server_sampler import ServerSampler
 from graphkin.store.records import Int32, Int64
 from graphkin.store.sampling import first_order, walks
@@ -45,7 +45,7 @@ class GdsSampler(ServerSampler):
         self._generation: ProjectableGeneration = generation
         self._projection = generation.projection()
         self._max_bytes = max_bytes
-        self._cached_vertices: Vertices | None = None
+        self._cached_degrees: Int32 | None = None
 
     def is_ready(self) -> bool:
         return self._projection.exists()
@@ -64,7 +64,7 @@ class GdsSampler(ServerSampler):
         key = replay_key(seed, self._generation.id, policy.canonical(), epoch)
         # GDS would return the walks of a repeated source twice.
         distinct, places = np.unique(item_ids, return_inverse=True)
-        isolated = self._vertices().degrees[distinct] == 0
+        isolated = self._degrees()[distinct] == 0
         positives = np.full((len(distinct), policy.k), -1, dtype=np.int32)
         visits = np.zeros(positives.shape, dtype=np.uint16)
         if policy.name == "first_order":
@@ -97,7 +97,7 @@ class GdsSampler(ServerSampler):
 
     def _first_order(self, policy: Policy, key: np.uint64, anchors: Int32) -> Int32:
         """Sample the first k distinct ends of one-step walks. Anchors with fewer distinct ends walk again."""
-        degrees = self._vertices().degrees[anchors]
+        degrees = self._degrees()[anchors]
         positives = np.full((len(anchors), policy.k), -1, dtype=np.int32)
 
         def fill(ends: Int32, rows: Int64) -> None:
@@ -141,15 +141,14 @@ class GdsSampler(ServerSampler):
         """
         words = block(key, np.uint64(call), np.uint64(0), np.uint64(0), np.uint64(SERVER))
         seed = int(np.array(words[:2], dtype=np.uint32).view(np.int64)[0])
-        vertices = self._vertices()
         self.prepare()  # before every call, because the server may have restarted since the last one
-        return vertices.items(self._projection.walk(vertices.nodes[anchors], length, number, p, q, seed))
+        return self._projection.walk(anchors, length, number, p, q, seed)
 
-    def _vertices(self) -> Vertices:
+    def _degrees(self) -> Int32:
         with self._lock:
-            if self._cached_vertices is None:
-                self._cached_vertices = self._generation.vertices()
-            return self._cached_vertices
+            if self._cached_degrees is None:
+                self._cached_degrees = self._generation.degrees()
+            return self._cached_degrees
 
     def _explain_one(self, anchor: int, id: int, visits: int, policy: Policy) -> Positive:
         is_walk = policy.name == "random_walk"

@@ -20,7 +20,7 @@ from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
 from graphkin.store.neo4j.gds import GdsSampler
 from graphkin.store.neo4j.items import NodeProperties
-from graphkin.store.neo4j.projection import ProjectableGeneration, Projection, Vertices
+from graphkin.store.neo4j.projection import ProjectableGeneration, Projection
 from graphkin.store.neo4j.rows import CypherSampler
 from graphkin.store.records import (
     REJECTION_SCHEMA,
@@ -219,13 +219,12 @@ class Neo4jGeneration(ProjectableGeneration):
             return CypherSampler(self, lambda ids: self._rows(ids, as_float32(None)))
         return GdsSampler(self) if engine == "gds" else super().sampler(engine, threads)
 
-    def vertices(self) -> Vertices:
-        starts = range(0, self.size, _EDGE_PAGE)
-        rows = [self._read(cypher.VERTICES, start=start, stop=start + _EDGE_PAGE)[0] for start in starts]
-        nodes, degrees = np.empty(self.size, np.int64), np.empty(self.size, np.int32)
-        for row in rows:
-            nodes[row["id"]], degrees[row["id"]] = row["node"], row["degree"]
-        return Vertices(nodes, degrees)
+    def degrees(self) -> Int32:
+        degrees = np.zeros(self.size, np.int32)
+        for start in range(0, self.size, _EDGE_PAGE):
+            (row,) = self._read(cypher.DEGREES, start=start, stop=start + _EDGE_PAGE)
+            degrees[row["id"]] = row["degree"]
+        return degrees
 
     def projection(self) -> Projection:
         return Projection(self._connection, self.collection, self.manifest, self._token)

@@ -7,8 +7,6 @@ other users, so each user's processes drop their own: when they publish, delete,
 import os
 from abc import abstractmethod
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import neo4j
@@ -20,34 +18,12 @@ from graphkin.protocol.manifest import Manifest
 from graphkin.store.base import Generation, ProjectionInfo
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
-from graphkin.store.records import Int32, Int64
+from graphkin.store.records import Int32
 
 CONCURRENCY = "GRAPHKIN_GDS_CONCURRENCY"
 _DEFAULT_CONCURRENCY = 4  # the most that GDS Community accepts
 _NO_PROCEDURE = "Neo.ClientError.Procedure.ProcedureNotFound"
 _PREFIX = "graphkin-"  # of the names of projections; the token of the generation follows
-
-
-@dataclass(frozen=True)
-class Vertices:
-    """The nodes of the server that stand for the items.
-
-    Attributes:
-        nodes: (N,) int64 ids of the server, by item id.
-        degrees: (N,) int32 number of neighbors.
-    """
-
-    nodes: Int64
-    degrees: Int32
-
-    @cached_property
-    def _by_node(self) -> Int64:
-        return np.argsort(self.nodes)
-
-    def items(self, nodes: Int64) -> Int32:
-        """Return the item of each node, in an array of the same shape."""
-        places = np.searchsorted(self.nodes, nodes, sorter=self._by_node)
-        return self._by_node[places].astype(np.int32)
 
 
 class Projection:
@@ -111,14 +87,14 @@ class Projection:
                 "yet), or use the snapshot sampler",
             )
 
-    def walk(self, sources: Int64, length: int, walks: int, p: float, q: float, seed: int) -> Int64:
-        """Return the nodes that walks visit, (B, walks, length) int64.
+    def walk(self, sources: Int32, length: int, walks: int, p: float, q: float, seed: int) -> Int32:
+        """Return the items that walks visit, (B, walks, length) int32.
 
         GDS accepts a proposed step after 100 rejections. So the walks are exact only if 1/p, 1 and 1/q have the same
         order of magnitude.
 
         Args:
-            sources: (B,) distinct nodes with a neighbor, B ≥ 1.
+            sources: (B,) distinct items with a neighbor, B ≥ 1.
             length: The number of edges of a walk.
             walks: The number of walks per source.
             p: The return parameter of node2vec.
@@ -140,7 +116,7 @@ class Projection:
             concurrency=_concurrency(),
         )
         order = np.argsort(sources)
-        nodes = np.array(row["nodes"], dtype=np.int64)
+        nodes = np.array(row["nodes"], dtype=np.int32)
         expected = np.repeat(sources[order], walks)
         if len(nodes) != len(expected) * (length + 1):
             raise _missing_walks_error()
@@ -148,7 +124,7 @@ class Projection:
         trails = trails[np.argsort(trails[:, 0], kind="stable")]  # the walks of different sources are interleaved
         if not np.array_equal(trails[:, 0], expected):
             raise _missing_walks_error()
-        by_source = np.empty((len(sources), walks, length), dtype=np.int64)
+        by_source = np.empty((len(sources), walks, length), dtype=np.int32)
         by_source[order] = trails[:, 1:].reshape(by_source.shape)
         return by_source
 
@@ -164,8 +140,8 @@ class ProjectableGeneration(Generation):
         """Return the copy of the similarity graph in GDS."""
 
     @abstractmethod
-    def vertices(self) -> Vertices:
-        """Return the items as nodes of the server."""
+    def degrees(self) -> Int32:
+        """Return the number of neighbors of each item, (N,) int32."""
 
 
 def is_projected(connection: Connection, name: str) -> bool:

@@ -32,7 +32,8 @@ def database_content(server: Any) -> list[list[dict[str, Any]]]:
     return [
         server.ask(statement)
         for statement in (
-            "MATCH (n) RETURN labels(n) AS labels, n {.*} AS properties, COUNT { (n)--() } AS degree ORDER BY id(n)",
+            """MATCH (n) WITH n ORDER BY elementId(n)
+            RETURN labels(n) AS labels, n {.*} AS properties, COUNT { (n)--() } AS degree""",
             "SHOW INDEXES YIELD name, labelsOrTypes, properties RETURN * ORDER BY name",
         )
     ]
