@@ -1,5 +1,6 @@
 """State of a running application, from startup to shutdown."""
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, closing, nullcontext
 from typing import TypedDict, cast
@@ -30,6 +31,8 @@ from graphkin.api.work.warmup import Warmup
 from graphkin.runtime.workers.fork_server import ForkServer
 from graphkin.store import open_store
 from graphkin.store.positives import PositiveCache
+
+_log = logging.getLogger(__name__)
 
 _MATCHERS = 2  # worker processes that match substructures
 _IDLE_SECONDS = 20.0  # time after which idle workers for exports and patterns are stopped, because they are rarely used
@@ -77,6 +80,8 @@ async def open_state(settings: Settings, shared_fork_server: ForkServer | None =
         closing(new_fork_server()) if shared_fork_server is None else nullcontext(shared_fork_server) as fork_server,
     ):
         store.require_engine(settings.sampler)
+        if note := store.engine_note(settings.sampler):
+            _log.warning("%s", note)
         location, files = str(settings.store), settings.cache_dir / "exports"
         async with (
             Pool(fork_server, 2, niceness=2, memory=MEMORY) as readers,

@@ -116,11 +116,13 @@ def _check_collections(store: Store, location: str) -> Iterator[Finding]:
     if "://" in location and not is_lake(location):
         try:
             store.require_engine("gds")
+            note = store.engine_note("gds")
         except GraphkinError as error:
-            hint = "the sampler `gds` needs the plugin Graph Data Science; the sampler `snapshot` works without it"
+            hint = "the sampler `gds` needs the plugin Graph Data Science; `snapshot` and `cypher` work without it"
             yield Finding("Graph Data Science", "note", error.detail, hint)
         else:
-            yield Finding("Graph Data Science", "ok", "available")
+            hint = "if the sampler `gds` fails, install a tested version, or use `snapshot` or `cypher`"
+            yield Finding("Graph Data Science", "note" if note else "ok", note or "available", hint if note else None)
 
 
 def _check_collection(store: Store, name: str, generations: int) -> Iterator[Finding]:

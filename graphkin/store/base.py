@@ -347,6 +347,16 @@ class Store(Closeable):
         """
         _require_snapshot(engine)
 
+    def engine_note(self, engine: Engine) -> str | None:
+        """Return a sentence on a sampling engine that works but may fail, or None.
+
+        Raises:
+            InvalidInput: The store does not have this engine.
+            StoreError: The server of the store lacks the engine.
+        """
+        self.require_engine(engine)
+        return None
+
     def projections(self) -> list[ProjectionInfo]:
         """Return the graphs that the database user of this store keeps in the memory of Neo4j Graph Data Science.
 

@@ -316,6 +316,7 @@ LOCK_GENERATION = f"""
 MATCH (g:{Label.GENERATION} {{graph: $graph}}) SET g.lock = true REMOVE g.lock
 WITH g WHERE g.deleted_at IS NULL RETURN g.generation AS generation
 """
+GDS_VERSION = "RETURN gds.version() AS version"
 IS_PROJECTED = "CALL gds.graph.exists($name) YIELD exists RETURN exists"
 ESTIMATE_PROJECTION = """
 CALL gds.graph.project.estimate('*', {SIMILAR: {type: '*', orientation: 'UNDIRECTED', properties: 'similarity'}},

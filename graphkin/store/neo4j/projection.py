@@ -6,7 +6,8 @@ other users, so each user's processes drop their own: when they publish, delete,
 
 import os
 from abc import abstractmethod
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import neo4j
@@ -22,7 +23,9 @@ from graphkin.store.records import Int32
 
 CONCURRENCY = "GRAPHKIN_GDS_CONCURRENCY"
 _DEFAULT_CONCURRENCY = 4  # the most that GDS Community accepts
+TESTED_GDS = ("2.13", "2.26")
 _NO_PROCEDURE = "Neo.ClientError.Procedure.ProcedureNotFound"
+_UNKNOWN_FUNCTION = "Neo.ClientError.Statement.SyntaxError"
 _PREFIX = "graphkin-"  # of the names of projections; the token of the generation follows
 
 
@@ -65,7 +68,8 @@ class Projection:
             self._require_room(transaction, max_bytes)
             transaction.run(cypher.PROJECT.format(label=self._label), graph=self._graph, name=self._name).consume()
 
-        self._connection.write(work)
+        with _translate_gds_errors(self._connection):
+            self._connection.write(work)
         if self._is_current():
             drop_projections(self._connection, self._collection, keep=self._name)
 
@@ -104,17 +108,18 @@ class Projection:
         Raises:
             StoreBusy: Walks are missing. A stalled stream ends early without an error.
         """
-        (row,) = self._connection.call(
-            cypher.WALK,
-            name=self._name,
-            sources=sources.tolist(),
-            length=length,
-            walks=walks,
-            p=p,  # GDS calls p the return factor; it divides the weight of a return by it, as node2vec does
-            q=q,
-            seed=seed,
-            concurrency=_concurrency(),
-        )
+        with _translate_gds_errors(self._connection):
+            (row,) = self._connection.call(
+                cypher.WALK,
+                name=self._name,
+                sources=sources.tolist(),
+                length=length,
+                walks=walks,
+                p=p,  # GDS calls p the return factor; it divides the weight of a return by it, as node2vec does
+                q=q,
+                seed=seed,
+                concurrency=_concurrency(),
+            )
         order = np.argsort(sources)
         nodes = np.array(row["nodes"], dtype=np.int32)
         expected = np.repeat(sources[order], walks)
@@ -150,10 +155,8 @@ def is_projected(connection: Connection, name: str) -> bool:
     Raises:
         StoreError: The server has no GDS.
     """
-    try:
+    with _translate_gds_errors(connection):
         (row,) = connection.call(cypher.IS_PROJECTED, name=name)
-    except StoreError as error:
-        raise _translate_missing_gds(error) from error
     return bool(row["exists"])
 
 
@@ -163,10 +166,8 @@ def list_projections(connection: Connection) -> list[ProjectionInfo]:
     Raises:
         StoreError: The server has no GDS.
     """
-    try:
+    with _translate_gds_errors(connection):
         rows = connection.call(cypher.PROJECTIONS, prefix=_PREFIX)
-    except StoreError as error:
-        raise _translate_missing_gds(error) from error
     return [
         ProjectionInfo(
             name=row["name"],
@@ -225,19 +226,65 @@ def _concurrency() -> int:
     return int(text)
 
 
-def _translate_missing_gds(error: StoreError) -> StoreError:
-    """Return the error of a server without GDS if that is the reason, and otherwise the same error."""
-    if not _lacks_gds(error):
-        return error
-    return StoreError(
-        "this Neo4j server has no Graph Data Science",
-        expected="the graph-data-science plugin, 2.13",
-        hint="install the plugin on the Neo4j server, or use the snapshot sampler",
+def untested_gds_note(connection: Connection) -> str | None:
+    """Return a sentence if the server has a version of GDS with which graphkin is not tested.
+
+    Raises:
+        StoreError: The server has no GDS.
+    """
+    with _translate_gds_errors(connection):
+        version = _gds_version(connection)
+    return (
+        None
+        if _is_tested(version)
+        else f"graphkin is tested with Graph Data Science {' or '.join(TESTED_GDS)}, not with {version}"
     )
 
 
+def _gds_version(connection: Connection) -> str:
+    (row,) = connection.call(cypher.GDS_VERSION)
+    return str(row["version"])
+
+
+def _is_tested(version: str) -> bool:
+    return any(version == tested or version.startswith(f"{tested}.") for tested in TESTED_GDS)
+
+
+@contextmanager
+def _translate_gds_errors(connection: Connection) -> Iterator[None]:
+    """Name a missing or untested GDS as the reason of an error in the block.
+
+    A version that is not tested is used, and only named if the server refuses a statement.
+    """
+    try:
+        yield
+    except StoreError as error:
+        if isinstance(error, StoreBusy) or not isinstance(error.__cause__, Neo4jError):
+            raise
+        if _lacks_gds(error):
+            raise StoreError(
+                "this Neo4j server has no Graph Data Science",
+                expected=f"the graph-data-science plugin, {' or '.join(TESTED_GDS)}",
+                hint="install the plugin on the Neo4j server, or use the sampler snapshot or cypher",
+            ) from error
+        version = _gds_version(connection)
+        if _is_tested(version):
+            raise
+        raise StoreError(
+            f"Graph Data Science {version}, with which graphkin is not tested, refuses a statement: "
+            f"{error.__cause__.message}",
+            given=version,
+            expected=f"Graph Data Science {' or '.join(TESTED_GDS)}",
+            hint="install a tested version on the Neo4j server, or use the sampler snapshot or cypher",
+        ) from error
+
+
 def _lacks_gds(error: StoreError) -> bool:
-    return isinstance(error.__cause__, Neo4jError) and error.__cause__.code == _NO_PROCEDURE
+    """Return whether the server knows no procedure of GDS, or not the function that returns its version."""
+    cause = error.__cause__
+    return isinstance(cause, Neo4jError) and (
+        cause.code == _NO_PROCEDURE or (cause.code == _UNKNOWN_FUNCTION and "gds.version" in (cause.message or ""))
+    )
 
 
 def _missing_walks_error() -> StoreBusy:

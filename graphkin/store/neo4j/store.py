@@ -29,7 +29,7 @@ from graphkin.store.neo4j.draft import Neo4jDraft
 from graphkin.store.neo4j.embeddings import Neo4jEmbeddingWriter, forget_embeddings
 from graphkin.store.neo4j.generation import Neo4jGeneration
 from graphkin.store.neo4j.keys import Neo4jKeys
-from graphkin.store.neo4j.projection import drop_projection, is_projected, list_projections
+from graphkin.store.neo4j.projection import drop_projection, is_projected, list_projections, untested_gds_note
 from graphkin.store.neo4j.removal import delete_graph
 from graphkin.store.reruns import RerunRecord, decode_rerun, encode_rerun
 from graphkin.store.sampling.base import Engine
@@ -157,6 +157,9 @@ class Neo4jStore(Store):
     def require_engine(self, engine: Engine) -> None:
         if engine == "gds":
             is_projected(self._connection, "graphkin")  # raises `StoreError` without GDS; the name does not matter
+
+    def engine_note(self, engine: Engine) -> str | None:
+        return untested_gds_note(self._connection) if engine == "gds" else None
 
     def projections(self) -> list[ProjectionInfo]:
         return list_projections(self._connection)

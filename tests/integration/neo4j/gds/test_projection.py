@@ -205,6 +205,8 @@ def test_restarted_server_creates_the_projection_again(connect, gds_server, toy_
             with pytest.raises(StoreError, match=r"no Graph Data Science\n(.*\n)*.*hint: install") as lacking:
                 request()
             assert not isinstance(lacking.value, StoreBusy)
+        for engine in ("snapshot", "cypher"):
+            assert sample(connect().open(generation.collection).sampler(engine)).isolated.tolist()[-1]
         assert other.negatives(0, 0, 0, 1, 3).shape == (1, 3)
         connect().delete(generation.collection, generation.id)
     assert not sampler.is_ready()
