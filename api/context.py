@@ -33,6 +33,7 @@ from graphkin.api.work.classes import COMPARISON_PARAMETERS
 from graphkin.collection.open_collection import OpenCollection
 from graphkin.collection.structures import add_name_hint, structure_text
 from graphkin.protocol.errors import BadRequest, InvalidInput
+from graphkin.protocol.policy import Policy
 from graphkin.protocol.requests import StructureFields
 from graphkin.similarity.kind import Query
 from graphkin.store.base import Generation
@@ -210,6 +211,10 @@ class RequestContext:
         """Count rows of the response against the quota of the request's key. HEAD requests have no rows."""
         if not self._is_head:
             state_of(self._request)["quotas"].spend(self._request.scope.get(CALLER), rows)
+
+    def name_engine(self, policy: Policy, anchors: int) -> None:
+        """Name the engine that samples the positives of a number of anchors in a header of the response."""
+        self._headers["Graphkin-Sampler"] = self.collection.sampler.engine_for(policy, anchors)
 
     def json(self, fields: dict[str, Any], **encoded: bytes) -> Response:
         """Return a JSON object with the generation id, `fields`, and the members `encoded`, which are JSON already."""
@@ -392,7 +397,7 @@ def _is_reproducible(request: Request) -> bool:
 
     The engine `gds` promises this only as long as the positives are cached.
     """
-    return state_of(request)["generations"].engine == "snapshot"
+    return state_of(request)["generations"].engine != "gds"
 
 
 def _has_no_comparison(request: Request) -> bool:

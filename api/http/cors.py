@@ -15,6 +15,7 @@ _EXPOSED_HEADERS = (
     "ETag",
     "Graphkin-Generation",
     "Graphkin-Pairs",
+    "Graphkin-Sampler",
     "RateLimit",
     "RateLimit-Policy",
     "Retry-After",

@@ -61,7 +61,10 @@ TAGS = {
     "depiction": "Draw items and structures as SVG.",
     "structure": "Standardize a structure as the collection does.",
     "export": "Download items, edges, links and fingerprints as files.",
-    "positives": "Sample positives for contrastive learning. The same seed and epoch give the same positives.",
+    "positives": (
+        "Sample positives for contrastive learning. The same seed and epoch give the same positives. The header "
+        "`Graphkin-Sampler` names the engine that sampled them: `snapshot`, `cypher` or `gds`."
+    ),
     "negatives": "Sample the negatives that the anchors of a batch share.",
     "uploads": "Create and change collections, and follow the jobs that do so. The scope is `write`.",
     "health": "Check whether the server is ready, and read its metrics.",

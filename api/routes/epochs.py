@@ -43,6 +43,7 @@ def positives_epoch(
     cache = state_of(request)["positives"]
     sets = cache.get(context.collection.sampler, context.generation.id, size, policy, query.seed, e)
     context.spend(len(anchors))
+    context.name_engine(policy, size)
     blocks = positives_blocks(sets, anchors.start, anchors.stop)
     chunks = encode_rows(
         context.media_type,

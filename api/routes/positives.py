@@ -31,6 +31,7 @@ router = APIRouter(
 def positives(context: SampleContext, id: ItemId, query: Annotated[PositivesQuery, Query()]) -> Response:
     """The positives of one anchor, each with the reason for it: its similarity, its visits, and its path."""
     policy = query.to_policy()
+    context.name_engine(policy, 1)
     sample = context.collection.explain_positives(id, policy, query.seed, query.epoch)
     texts = context.open_generation.encode_items([positive.id for positive in sample])
     return context.json(
@@ -66,6 +67,7 @@ def positives_batch(
     policy = body.to_policy()
     anchors = np.array(body.ids, dtype=np.int32)
     context.spend(len(anchors))
+    context.name_engine(policy, len(anchors))
     rows = positives_rows(context.collection.positives(anchors, policy, body.seed, body.epoch))
     chunks = encode_rows(
         context.media_type,

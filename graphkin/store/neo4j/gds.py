@@ -74,6 +74,9 @@ class GdsSampler(ServerSampler):
         counts = np.where(isolated, 0, policy.k).astype(np.uint16)
         return PositiveSets(item_ids, counts[places], isolated[places], positives[places], visits[places])
 
+    def engine_for(self, policy: Policy, anchors: int) -> Engine:  # noqa: ARG002 - GDS takes any number
+        return "gds" if _is_sampled_by_gds(policy) else "snapshot"
+
     def explain(self, anchor: int, policy: Policy, seed: int, epoch: int) -> list[Positive]:
         """Return the positives of one anchor with reasons.
 

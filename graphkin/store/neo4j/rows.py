@@ -47,6 +47,12 @@ class CypherSampler(ServerSampler):
     def prepare(self) -> None:
         """Do nothing: each request reads what it needs."""
 
+    def engine_for(self, policy: Policy, anchors: int) -> Engine:  # noqa: ARG002 - rows are enough for each policy
+        return "snapshot" if self._reads_the_graph(anchors) else "cypher"
+
+    def _reads_the_graph(self, anchors: int) -> bool:
+        return self._snapshot is not None or anchors > MAX_ANCHORS
+
     def positives(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> PositiveSets:
         return self._sampler_for(anchors, policy, seed, epoch).positives(anchors, policy, seed, epoch)
 
@@ -56,7 +62,7 @@ class CypherSampler(ServerSampler):
 
     def _sampler_for(self, anchors: Int32, policy: Policy, seed: int, epoch: int) -> SnapshotSampler:
         """Return a sampler of a graph that has every row that the request reads."""
-        if self._snapshot is not None or len(anchors) > MAX_ANCHORS:
+        if self._reads_the_graph(len(anchors)):
             return self._snapshot_sampler()
         distinct = np.unique(require_ids(anchors, self._generation.size))
         loaded, rows = distinct, self._read_rows(distinct)

@@ -77,6 +77,13 @@ class Sampler(ABC):
 
     engine: Engine
 
+    def engine_for(self, policy: Policy, anchors: int) -> Engine:  # noqa: ARG002 - for the engines of servers
+        """Return the engine that computes the positives of a number of anchors.
+
+        It is `engine`, unless this engine leaves the policy, or as many anchors, to another one.
+        """
+        return self.engine
+
     @abstractmethod
     def is_ready(self) -> bool:
         """Return whether the sampler can respond at once. Otherwise the first request calls `prepare`."""

@@ -333,6 +333,12 @@ def gds_client(server: str, serve: Callable) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def cypher_client(server: str, serve: Callable) -> Iterator[httpx.Client]:
+    with serve(server, sampler="cypher") as client:
+        yield client
+
+
 def require_same(one: httpx.Client, other: httpx.Client, requests: Sequence[Request], status: int) -> None:
     """Check that both APIs reply the same with the same headers, page by page, except for `STORE_SPECIFIC` fields."""
     queue = list(requests)
@@ -413,6 +419,34 @@ def test_gds_samples_agree_between_item_batch_and_epoch(
         near = {node["item"]["id"] for node in around.send(client).json()["nodes"]}
         assert {*row["positives"][: row["count"]]} <= near - {row["anchor"]}
         assert row["isolated"] == (len(near) == 1)
+
+
+@pytest.mark.parametrize(
+    ("engine", "policy", "anchors", "sampler"),
+    [
+        ("neo4j", "random_walk", 1, "snapshot"),
+        ("gds", "random_walk", 1, "gds"),
+        ("gds", "second_order", 1, "snapshot"),
+        ("cypher", "random_walk", 1, "cypher"),
+        ("cypher", "second_order", 100, "cypher"),
+        ("cypher", "first_order", 101, "snapshot"),
+    ],
+)
+def test_reply_names_the_sampler(
+    request: pytest.FixtureRequest, engine: str, policy: str, anchors: int, sampler: str
+) -> None:
+    """Over a large request, `cypher` reads the graph, and keeps it for the requests that follow."""
+    client = request.getfixturevalue(f"{engine}_client")
+    batch = Request(f"{NCI}/positives/batch", body={"ids": [*range(anchors)], "policy": policy}).send(client)
+    single = Request(f"{NCI}/items/3/positives", {"policy": policy}).send(client)
+    assert (batch.status_code, single.status_code) == (200, 200)
+    assert batch.headers["Graphkin-Sampler"] == single.headers["Graphkin-Sampler"] == sampler
+
+
+def test_epoch_names_the_sampler(neo4j_client: httpx.Client, gds_client: httpx.Client) -> None:
+    for client, sampler in ((neo4j_client, "snapshot"), (gds_client, "gds")):
+        reply = Request(f"{NCI}/positives/epochs/0", {"policy": "first_order"}).send(client)
+        assert (reply.status_code, reply.headers["Graphkin-Sampler"]) == (200, sampler)
 
 
 def test_negatives_do_not_depend_on_the_sampler(client: httpx.Client, gds_client: httpx.Client) -> None:
