@@ -14,6 +14,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes -c constraints.txt --
 	--python-version 3.11 --python-platform x86_64-manylinux_2_28
 SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema vendor.
 SIDE_BY_SIDE := --numprocesses 3 --dist loadscope --no-loadscope-reorder
+NEO4J_TESTS := tests/contract/test_neo4j.py tests/integration/neo4j tests/faults/neo4j tests/e2e/api/test_neo4j.py
 MEMORY = $(shell test "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 8000000 2>/dev/null && echo /dev/shm)
 
 .DEFAULT_GOAL := help
@@ -55,8 +56,9 @@ $(VENV)/.kernels: $(VENV)/.dev $(shell find . -name .venv -prune -o -name node_m
 	$(PYTEST) --collect-only --quiet > /dev/null
 	touch $@
 
-server: ## the Neo4j server of the tests, downloaded and compiled; they do it else
+server: ## the Neo4j servers of the tests, downloaded and compiled; they do it else
 	mvn --quiet --batch-mode --file tests/neo4j/pom.xml compile
+	mvn --quiet --batch-mode --file tests/neo4j/pom.xml --activate-profiles newest process-resources
 
 page: $(VENV)/.dev ## the page, unless it was built from these very sources
 	$(BIN)/python hatch_build.py
@@ -68,6 +70,8 @@ check-long: $(VENV)/.dev ## longer checks, most of them on the data in ../shared
 	$(PYTEST) --timeout 1200 tests/long
 	$(PYTEST) --timeout 1200 -m long
 	GRAPHKIN_FUZZ=all $(PYTEST) --timeout 1200 tests/fuzz
+	GRAPHKIN_TEST_NEO4J=newest $(PYTEST) --timeout 1200 -m "" $(NEO4J_TESTS) tests/long/test_neo4j.py
+	GRAPHKIN_TEST_NEO4J=newest-cypher-25 $(PYTEST) --timeout 1200 $(NEO4J_TESTS)
 
 bench: $(VENV)/.dev ## every figure of the README
 	$(BIN)/python -m benchmarks.ingest

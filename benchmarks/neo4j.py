@@ -34,7 +34,8 @@ from graphkin.store.neo4j.connection import PASSWORD, USER
 from graphkin.store.records import Edges
 from graphkin.store.sampling.base import Engine
 from graphkin.store.transfer import copy_generation
-from tests.conftest import JARS, Neo4jServer
+from tests.conftest import Neo4jServer
+from tests.neo4j_versions import LTS
 
 _POLICY = Policy.from_name("random_walk", length=2, walks=5)
 _PAGE = 50  # neighbors
@@ -92,7 +93,7 @@ def measure_import(source: Generation, folder: Path) -> None:
     _, *arguments = write_import(source, files, serial_runner(source))
     write_seconds = time.perf_counter() - begin
     places = {"NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")}
-    command = ["java", "-cp", str(JARS / "*"), "org.neo4j.cli.AdminTool", *arguments]
+    command = ["java", "-cp", str(LTS.jars / "*"), "org.neo4j.cli.AdminTool", *arguments]
     subprocess.run(command, cwd=files, env={**os.environ, **places}, check=True, stdout=subprocess.DEVNULL)
     imported = time.perf_counter() - begin - write_seconds
     with served(home) as url:

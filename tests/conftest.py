@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -34,12 +35,7 @@ from graphkin.runtime.workers.fork_server import ForkServer
 from graphkin.similarity.graphs.describer import GraphDescriber
 from graphkin.similarity.molecules.describer import MoleculeDescriber
 from graphkin.store.contract.hierarchies import GRAPHS, MOLECULES, NODES, Hierarchy
-
-_JAVA = Path(__file__).with_name("neo4j")
-JARS = _JAVA / "target" / "lib"
-PROCEDURES = [
-    f"proc-{module}-2.13.9.jar" for module in ("catalog", "common", "community", "path-finding", "sysinfo")
-]  # the modules of GDS whose procedures graphkin calls
+from tests.neo4j_versions import FOLDER, LTS, TARGET, Neo4jVersion, selected_version
 
 os.environ.setdefault(
     "OMP_NUM_THREADS", "1"
@@ -181,20 +177,21 @@ def nodes() -> Hierarchy:
 
 
 class Neo4jServer:
-    """A real Neo4j 5.26 with GDS in a separate Java process, which is reached over Bolt with a password.
+    """A real Neo4j with GDS in a separate Java process, which is reached over Bolt with a password.
 
     `java`: options of the Java virtual machine.
     """
 
     user, password = "neo4j", "only-for-these-tests"
 
-    def __init__(self, home: Path, *java: str) -> None:
+    def __init__(self, home: Path, *java: str, version: Neo4jVersion = LTS) -> None:
         self._home = home
-        self._java = ("java", "-Xmx1g", *java)
+        self._version = version
+        self._java = (version.java, "-Xmx1g", *java)
         plugins = home / "plugins"
         plugins.mkdir(parents=True)
-        for name in PROCEDURES:
-            (plugins / name).symlink_to(JARS / name)
+        for jar in version.plugins:
+            (plugins / jar.name).symlink_to(jar)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port: int = free.getsockname()[1]
         self.start()
@@ -203,29 +200,30 @@ class Neo4jServer:
             driver.execute_query(change, password=self.password, database_="system")
 
     @staticmethod
-    def build() -> None:
+    def build(version: Neo4jVersion = LTS) -> None:
         """Download missing jars and compile the class `Server` of this repository, in one process at a time."""
-        command = ["mvn", "-q", "-B", "-f", str(_JAVA / "pom.xml"), "compile"]
-        target = _JAVA / "target"
-        target.mkdir(exist_ok=True)
-        with FileLock(target / ".lock"):
-            process = subprocess.run(command, capture_output=True, text=True)
-        if process.returncode:
-            raise RuntimeError(f"Maven failed: {process.stdout}{process.stderr}")
+        TARGET.mkdir(exist_ok=True)
+        for arguments in dict.fromkeys([LTS.build, version.build]):
+            command = ["mvn", "-q", "-B", "-f", str(FOLDER / "pom.xml"), *arguments]
+            with FileLock(TARGET / ".lock"):
+                process = subprocess.run(command, capture_output=True, text=True)
+            if process.returncode:
+                raise RuntimeError(f"Maven failed: {process.stdout}{process.stderr}")
 
     @property
     def url(self) -> str:
         return f"bolt://127.0.0.1:{self.port}"
 
-    def start(self, *read_only: str) -> None:
+    def start(self, *settings: str) -> None:
         """Start the server, or restart it with the same data, and wait until it answers.
 
-        `read_only`: the name of a database that accepts no writes; at most one.
+        `settings`: lines of `neo4j.conf`, besides those of the version.
         """
-        classes = [str(_JAVA / "target" / "classes"), str(JARS / "*")]
+        (self._home / "neo4j.conf").write_text("".join(f"{line}\n" for line in (*self._version.settings, *settings)))
+        classes = [str(TARGET / "classes"), str(self._version.jars / "*")]
         self._log = (self._home / "output.txt").open("ab")
         self._process = subprocess.Popen(
-            [*self._java, "-cp", os.pathsep.join(classes), "Server", str(self._home), str(self.port), *read_only],
+            [*self._java, "-cp", os.pathsep.join(classes), "Server", str(self._home), str(self.port)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -273,7 +271,7 @@ class Neo4jServer:
         """Refuse all writes in the block."""
         self.stop()
         try:
-            self.start("neo4j")
+            self.start("server.databases.read_only=neo4j")
             yield
             self.stop()
         finally:
@@ -289,31 +287,49 @@ class Neo4jServer:
         self.ask("CALL gds.graph.list() YIELD graphName AS made CALL gds.graph.drop(made) YIELD graphName RETURN made")
 
 
+def _open_driver(connect: Callable[..., neo4j.Driver], url: str, **options: Any) -> neo4j.Driver:
+    """Open a driver that turns deprecation notifications into warnings, which are errors in tests."""
+    other_notifications = [name for name in neo4j.NotificationDisabledClassification if name != "DEPRECATION"]
+    return connect(
+        url,
+        **options
+        | {
+            "notifications_min_severity": "WARNING",
+            "notifications_disabled_classifications": other_notifications,
+            "warn_notification_severity": "WARNING",
+        },
+    )
+
+
 @pytest.fixture(scope="session")
 def start_neo4j(
     tmp_path_factory: pytest.TempPathFactory, require_tools: Callable[..., None]
 ) -> Iterator[Callable[..., Neo4jServer]]:
-    """Return a function that starts another server, in a new folder or in the given one.
+    """Return a function that starts another server, in a new folder or in the given one, of the selected version.
 
-    All servers end with the session. Until then their user and password are in the environment.
+    All servers end with the session. Until then their user and password are in the environment, and a statement that
+    the server reports as deprecated raises an error in every driver of this process.
     """
     require_tools("java", "mvn")
-    Neo4jServer.build()
     servers: list[Neo4jServer] = []
 
-    def start(home: Path | None = None) -> Neo4jServer:
+    def start(home: Path | None = None, version: Neo4jVersion | None = None) -> Neo4jServer:
+        version = version or selected_version()
+        Neo4jServer.build(version)
         fast_start_options = (
             "-XX:TieredStopAtLevel=1",
             "-XX:+UnlockDiagnosticVMOptions",
             "-XX:-BytecodeVerificationRemote",
             "-XX:+UseSerialGC",
         )
-        servers.append(Neo4jServer(home or tmp_path_factory.mktemp("neo4j"), *fast_start_options))
+        home = home or tmp_path_factory.mktemp("neo4j")
+        servers.append(Neo4jServer(home, *fast_start_options, version=version))
         return servers[-1]
 
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("GRAPHKIN_NEO4J_USER", Neo4jServer.user)
         environment.setenv("GRAPHKIN_NEO4J_PASSWORD", Neo4jServer.password)
+        environment.setattr(neo4j.GraphDatabase, "driver", partial(_open_driver, neo4j.GraphDatabase.driver))
         yield start
     for server in servers:
         server.kill()  # faster than stopping it

@@ -18,7 +18,7 @@ import yaml
 from graphkin.protocol.errors import InvalidInput
 from graphkin.store.neo4j import connection
 from graphkin.store.neo4j.connection import AUTH_FILE
-from tests.conftest import JARS, Neo4jServer
+from tests.conftest import Neo4jServer
 from tests.neo4j_image import (
     CONTROLS,
     FIRST_WITH_SECRETS,
@@ -29,6 +29,7 @@ from tests.neo4j_image import (
     settings_of,
     volume_place,
 )
+from tests.neo4j_versions import LTS
 
 ROOT = Path(__file__).parents[2]
 SECRET = "/run/secrets/neo4j_auth"
@@ -123,7 +124,7 @@ NeoAdmin = Callable[..., subprocess.CompletedProcess[str]]
 def server_jars(require_tools: Callable[..., None]) -> str:
     require_tools("java", "mvn")
     Neo4jServer.build()
-    return str(JARS / "*")
+    return str(LTS.jars / "*")
 
 
 @pytest.fixture

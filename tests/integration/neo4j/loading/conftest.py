@@ -16,8 +16,7 @@ from graphkin.protocol.manifest import Provenance
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Generation
-
-JARS = Path(__file__).parents[3] / "neo4j" / "target" / "lib"
+from tests.neo4j_versions import selected_version
 
 
 @pytest.fixture
@@ -61,7 +60,9 @@ def run_import(start_neo4j: Callable[..., Any], tmp_path: Path) -> Callable[[str
     program = tmp_path / "bin" / "neo4j-admin"
     program.parent.mkdir()
     short_lived = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    program.write_text(f"#!/bin/sh\nexec java {short_lived} -cp '{JARS}/*' org.neo4j.cli.AdminTool \"$@\"\n")
+    version = selected_version()
+    java = f"'{version.java}' {short_lived} -cp '{version.jars}/*'"
+    program.write_text(f'#!/bin/sh\nexec {java} org.neo4j.cli.AdminTool "$@"\n')
     program.chmod(0o755)
 
     def run(command: str, home: Path) -> subprocess.CompletedProcess[str]:

@@ -1,7 +1,6 @@
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Set;
 import org.neo4j.configuration.GraphDatabaseSettings;
 import org.neo4j.configuration.connectors.BoltConnector;
 import org.neo4j.configuration.helpers.SocketAddress;
@@ -10,21 +9,21 @@ import org.neo4j.dbms.api.DatabaseManagementServiceBuilder;
 import org.neo4j.io.ByteUnit;
 
 /**
- * Neo4j with GDS over Bolt in one process, for tests: {@code Server HOME PORT [DATABASE]}, where the database may only be
- * read; it ends with its standard input.
+ * Neo4j with GDS over Bolt in one process, for tests: {@code Server HOME PORT}, with the settings of HOME/neo4j.conf. It
+ * ends with its standard input.
  */
 public final class Server {
     public static void main(String[] arguments) throws IOException {
         SocketAddress address = new SocketAddress("127.0.0.1", Integer.parseInt(arguments[1]));
-        Set<String> readOnly = arguments.length > 2 ? Set.of(arguments[2]) : Set.of();
-        DatabaseManagementService service = new DatabaseManagementServiceBuilder(Path.of(arguments[0]))
+        Path home = Path.of(arguments[0]);
+        DatabaseManagementService service = new DatabaseManagementServiceBuilder(home)
+                .loadPropertiesFromFile(home.resolve("neo4j.conf"))
                 .setConfig(GraphDatabaseSettings.auth_enabled, true)
                 .setConfig(GraphDatabaseSettings.procedure_unrestricted, List.of("gds.*"))
                 .setConfig(GraphDatabaseSettings.pagecache_memory, ByteUnit.mebiBytes(128))
                 .setConfig(BoltConnector.enabled, true)
                 .setConfig(BoltConnector.listen_address, address)
                 .setConfig(BoltConnector.advertised_address, address)
-                .setConfig(GraphDatabaseSettings.read_only_databases, readOnly)
                 .build();
         System.out.println("ready");
         while (System.in.read() >= 0) {
