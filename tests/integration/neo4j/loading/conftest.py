@@ -54,6 +54,29 @@ def guide_cypher() -> Callable[[str], list[str]]:
     return statements
 
 
+@pytest.fixture(scope="session")
+def scans_of() -> Callable[[Any], list[str]]:
+    """Return scans_of(plan), which returns the operators that read all nodes, all nodes of a label, or a product.
+
+    The planner may scan the index of the few generations, but not one of molecules.
+    """
+
+    def operators(plan: Any) -> Iterator[tuple[str, str]]:
+        yield plan["operatorType"].partition("@")[0], plan["args"].get("Details", "")
+        for child in plan.get("children", []):
+            yield from operators(child)
+
+    def scans(plan: Any) -> list[str]:
+        return [
+            f"{name}: {details}"
+            for name, details in operators(plan)
+            if name in ("AllNodesScan", "NodeByLabelScan", "CartesianProduct")
+            or ("Scan" in name and "GraphkinGeneration" not in details)
+        ]
+
+    return scans
+
+
 @pytest.fixture
 def run_import(start_neo4j: Callable[..., Any], tmp_path: Path) -> Callable[[str, Path], Any]:
     """Return a function that runs a command line with `neo4j-admin` for the server with this home."""
