@@ -52,6 +52,7 @@ _COMMANDS = {
     "prune": ("Maintain", "prune"),
     "delete": ("Maintain", "delete"),
     "projections": ("Maintain", "projections"),
+    "carry": ("Maintain", "carry"),
     "backup": ("Maintain", "backup"),
     "restore": ("Maintain", "backup"),
 }

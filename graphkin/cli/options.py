@@ -43,6 +43,12 @@ generation = option(
     panel="Collection",
     help="Generation, by its id or the beginning of it. [default: current]",
 )
+purge = option(
+    "--purge",
+    is_flag=True,
+    panel="Collection",
+    help="In Neo4j: also delete entities that no generation has, with your data on them.",
+)
 as_json = option("--json", "as_json", is_flag=True, panel="Output", help="Print JSON.")
 min_similarity = option(
     "--min-similarity",

@@ -62,6 +62,11 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
+def print_purged(entities: int) -> None:
+    """Print the number of entities that were deleted with the data of users."""
+    click.echo(f"purged {entities:,} entities that no generation has")
+
+
 def print_error(message: str) -> None:
     """Print an error to standard error. On a terminal, the names of its fields (given, expected, hint) are colored."""
     first, *fields = message.split("\n")

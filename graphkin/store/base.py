@@ -27,6 +27,7 @@ from graphkin.protocol.values import Kind
 from graphkin.runtime.closing import Closeable
 from graphkin.store.columns import ID, item_schema, numbers, properties, titles
 from graphkin.store.embeddings import EmbeddingWriter
+from graphkin.store.entities import Entities
 from graphkin.store.identity import BlockHasher, generation_id
 from graphkin.store.keys import Keys, NoKeys
 from graphkin.store.records import Edges, Fingerprints, Float32, Float64, Graph, Int32, Item, Links, UInt64
@@ -364,14 +365,22 @@ class Store(Closeable):
             InvalidInput: The store is not in Neo4j.
             StoreError: The server has no Graph Data Science, or does not respond.
         """
-        raise _no_projections_error()
+        raise _not_neo4j_error("only a Neo4j store has projections")
 
     def drop_projection(self, name: str) -> None:  # noqa: ARG002 - for adapters
         """Drop a projection of `projections` by its name, if it still exists. The next request creates it again.
 
         Raises the same errors as `projections`.
         """
-        raise _no_projections_error()
+        raise _not_neo4j_error("only a Neo4j store has projections")
+
+    def entities(self) -> Entities:
+        """Return the nodes to which users attach their own data.
+
+        Raises:
+            InvalidInput: The store is not in Neo4j.
+        """
+        raise _not_neo4j_error("only a Neo4j store has nodes to which users attach data")
 
     def embedding_writer(
         self,
@@ -954,9 +963,9 @@ class Generation(Closeable):
         """Release the files of the reader."""
 
 
-def _no_projections_error() -> InvalidInput:
+def _not_neo4j_error(message: str) -> InvalidInput:
     return InvalidInput(
-        "only a Neo4j store has projections",
+        message,
         given="a store that is not in Neo4j",
         expected="a store at a neo4j:// or bolt:// URL",
         hint="name the Neo4j server: --store neo4j://HOST",

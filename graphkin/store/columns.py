@@ -6,7 +6,7 @@ the column stores every number together with its text in the source (`NUMBER_WIT
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -47,17 +47,23 @@ _ASCII_SIGNS = {"≥": ">=", "≤": "<="}
 _INT_BOUND = 1e15  # whole numbers below this bound become int
 
 
-def unique_titles(names: Iterable[str], reserved: Iterable[str]) -> dict[str, str]:
+def unique_titles(
+    names: Iterable[str],
+    reserved: Iterable[str],
+    prefix: str = "property.",
+    stem: Callable[[str], str] = lambda name: name,
+) -> dict[str, str]:
     """Return a column title for each name. The titles differ from each other and from the `reserved` titles.
 
-    The title is the name, with the prefix `property.` if the name is already the title of another column.
+    The title is the stem of the name, by default the name itself. It gets the prefix if it is already the title of
+    another column.
     """
     titles_in_use = set(reserved)
     titles = {}
     for name in sorted(names):
-        title = name or "unnamed"
+        title = stem(name) or "unnamed"
         while title in titles_in_use:
-            title = f"property.{title}"
+            title = prefix + title
         titles_in_use.add(title)
         titles[name] = title
     return titles

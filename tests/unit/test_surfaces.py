@@ -124,7 +124,7 @@ OTHERS = {
     "commands": {
         *("ingest", "append", "remove", "compact", "delete", "prune"),
         *("load", "backup", "restore", "recall", "verify", "doctor", "serve", "keys", "mcp", "demo"),
-        *("canonical", "projections"),
+        *("canonical", "projections", "carry"),
         *("split", "leaks"),
         *("pretrain", "finetune", "predict", "embed", "weights"),
     },

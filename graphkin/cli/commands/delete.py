@@ -7,7 +7,7 @@ import click
 
 from graphkin.cli import options
 from graphkin.cli.help import command, option
-from graphkin.cli.output import note, print_json
+from graphkin.cli.output import note, print_json, print_purged
 from graphkin.protocol.generations import short_id
 
 if TYPE_CHECKING:
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     panel="Collection",
     help="Generation, by its id or the beginning of it.",
 )
+@options.purge
 @option("--yes", is_flag=True, panel="Execution", help="Do not ask.")
 @options.as_json
-def delete(store_location: str, collection: str, generation: str, yes: bool, as_json: bool) -> None:
+def delete(store_location: str, collection: str, generation: str, purge: bool, yes: bool, as_json: bool) -> None:
     """Delete one generation of a collection.
 
     If it is the current generation, the newest of the others becomes current. Deleting the only generation deletes the
@@ -44,18 +45,24 @@ def delete(store_location: str, collection: str, generation: str, yes: bool, as_
     from graphkin.store.backup import delete as run
 
     with open_store(store_location) as store:
+        entities = store.entities() if purge else None
         entry = next((each for each in store.collections() if each.name == collection), None)
         id = _confirm_id(store, entry, generation, yes) if entry is not None else generation
         run(store, collection, id)
         current = next((each.current for each in store.collections() if each.name == collection), None)
+        purged = 0 if entities is None else entities.purge(collection)
     if as_json:
-        print_json({"collection": collection, "generation": id, "current": current})
+        print_json(
+            {"collection": collection, "generation": id, "current": current} | ({"purged": purged} if purge else {})
+        )
         return
     click.echo(f"deleted {collection} {short_id(id)}")
     if current is None:
         click.echo(f"this was the only generation: {collection} is gone")
     elif entry is not None and current != entry.current:
         click.echo(f"this was the current generation: now it is {short_id(current)}")
+    if purge:
+        print_purged(purged)
 
 
 def _confirm_id(store: "Store", entry: "Collection", prefix: str, yes: bool) -> str:

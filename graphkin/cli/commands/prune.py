@@ -4,7 +4,7 @@ import click
 
 from graphkin.cli import options
 from graphkin.cli.help import command, option
-from graphkin.cli.output import print_json
+from graphkin.cli.output import print_json, print_purged
 from graphkin.protocol.generations import short_id
 
 
@@ -24,8 +24,9 @@ from graphkin.protocol.generations import short_id
     panel="Query",
     help="Number of generations to keep, the newest ones.",
 )
+@options.purge
 @options.as_json
-def prune(store_location: str, collection: str | None, keep: int, as_json: bool) -> None:
+def prune(store_location: str, collection: str | None, keep: int, purge: bool, as_json: bool) -> None:
     """Delete all but the newest generations of collections.
 
     The current generation is never deleted.
@@ -34,11 +35,17 @@ def prune(store_location: str, collection: str | None, keep: int, as_json: bool)
     from graphkin.store.backup import prune as run
 
     with open_store(store_location) as store:
+        entities = store.entities() if purge else None
         deleted = run(store, keep, collection)
+        names = [entry.name for entry in store.collections()] if collection is None else [collection]
+        purged = 0 if entities is None else sum(entities.purge(name) for name in names)
     if as_json:
-        print_json({"deleted": [{"collection": name, "generation": id} for name, id in deleted]})
+        rows = [{"collection": name, "generation": id} for name, id in deleted]
+        print_json({"deleted": rows} | ({"purged": purged} if purge else {}))
         return
     for name, generation in deleted:
         click.echo(f"deleted {name} {short_id(generation)}")
     if not deleted:
         click.echo("nothing to delete")
+    if purge:
+        print_purged(purged)

@@ -7,12 +7,12 @@ one, so readers treat both alike. It cannot represent a list of one empty text e
 Each task writes one part: some items, their names and their edges.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -27,17 +27,25 @@ from graphkin.store.base import Generation
 from graphkin.store.columns import ITEM_SCHEMA, item_schema, numbers, texts
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.cypher import Label, digest
-from graphkin.store.neo4j.items import NodeProperties, caption
+from graphkin.store.neo4j.draft import fingerprint_blocks, generation_facts
+from graphkin.store.neo4j.items import NodeProperties, caption, entity_key, split_smiles
 from graphkin.store.records import Edges, UInt64, to_decimal_floats
 from graphkin.store.transfer import Stage, no_progress
 
-_STORE = "name,version:long,position:long"
+_STORE = "name,version:long,number:long,graph:long"
 _COLLECTION = ":ID(Collection),name,kind,current"
-_GENERATION = ":ID(Generation),collection,generation,manifest,graph,position:long,schema:long"
-_HAS = ":START_ID(Collection),:END_ID(Generation)"
-_ITEM = ":ID(Item),graph,id:long,smiles,structure,digest,inchikey,names:string[],name,dropped:long,fingerprint:long[]"
-_NAME = "graph,digest,id:long"
-_REJECTION = "graph,n:long,source,line:long,input,reason"
+_GENERATION = (
+    ":ID(Generation),collection,generation,graph:long,number:long,schema:long,"
+    "kind,publishedAt:datetime,threshold:double,items:long,edges:long,recipe"
+)
+_MANIFEST = ":ID(Manifest),json"
+_HAS = (":START_ID(Collection),:END_ID(Generation)", ":START_ID(Generation),:END_ID(Manifest)")
+_ITEM = ":ID(Item),graph:long,id:long,smiles,long_smiles,structure,inchikey,names:string[],name,dropped:long"
+_ENTITY = ":ID(Entity),collection,digest,smiles,inchikey,name"
+_OF = ":START_ID(Item),:END_ID(Entity)"
+_FINGERPRINTS = "graph:long,start:long,words:byte[]"
+_NAME = "graph:long,digest,id:long"
+_REJECTION = "graph:long,n:long,source,line:long,input,reason"
 _EDGE = ":START_ID(Item),:END_ID(Item),similarity:double"
 _LINK = ":START_ID(Item),:END_ID(Item)"
 
@@ -45,9 +53,11 @@ _TYPES = {
     "string": pa.string(),
     "long": pa.int64(),
     "double": pa.float64(),
+    "datetime": pa.string(),
     "string[]": pa.string(),
-    "long[]": pa.string(),
+    "byte[]": pa.string(),
 }
+_NUMBERED = r"-\d+"  # the end of the names of files of parts, as a pattern
 _BUFFER = 4 * 2**20  # bytes, the default of the importer
 _DELIMITERS = {"\x1f", *map(chr, range(0xE000, 0xF900))}  # the unit separator and private-use characters: rare in names
 
@@ -99,10 +109,10 @@ def write_import(generation: Generation, folder: Path, run_tasks: TaskRunner, ro
     files = _Files(folder)
     tasks = -(-generation.size // rows)
     used_delimiters = run_tasks("names", partial(_delimiters_in, rows), tasks)
-    parts = Parts(folder, rows, token_hex(16), min(_DELIMITERS.difference(*used_delimiters)))
-    _write_catalog(generation, files, parts.token)
+    parts = Parts(folder, rows, time.time_ns() // 1_000_000, min(_DELIMITERS.difference(*used_delimiters)))
+    _write_catalog(generation, files, parts.graph)
     parts.declare(generation, files)
-    _write_rejections(generation, files, parts.token)
+    _write_rejections(generation, files, parts.graph)
     files.longest = max(files.longest, *run_tasks("parts", parts.write, tasks))
     sweep(folder)  # remove partial files of tasks that died
     with files.relationships("SPANS", _EDGE) as write:
@@ -145,24 +155,35 @@ class _Files:
         self.longest = 0  # bytes of the longest text
 
     def nodes(self, label: str, header: str) -> AbstractContextManager[Write]:
-        """Return a function that writes nodes of a label from one array per column of the header."""
+        """Return a function that writes nodes of a label from one array per column of the header.
+
+        Several labels are separated by colons.
+        """
         return self._open_file("nodes", label, header.split(","))
 
-    def relationships(self, type: str, header: str) -> AbstractContextManager[Write]:
-        return self._open_file("relationships", type, header.split(","))
+    def relationships(self, type: str, header: str, file: str | None = None) -> AbstractContextManager[Write]:
+        """Return a function that writes relationships of a type.
+
+        Their file has the name of the type, unless `file` is another name.
+        """
+        return self._open_file("relationships", type, header.split(","), file)
 
     @contextmanager
-    def _open_file(self, option: str, name: str, columns: Sequence[str]) -> Iterator[Write]:
-        self.declare(option, name, columns, f"{name}.csv")
-        with _table(self._folder / f"{name}.csv", columns) as table:
+    def _open_file(
+        self, option: str, name: str, columns: Sequence[str], file_name: str | None = None
+    ) -> Iterator[Write]:
+        file = f"{file_name or name.replace(':', '-')}.csv"
+        self.declare(option, name, columns, file)
+        with _table(self._folder / file, columns) as table:
             yield table.write
         self.longest = max(self.longest, table.longest)
 
     def declare(self, option: str, name: str, columns: Sequence[str], data: str) -> None:
         """Write a header file, and add the option for its data files, whose names match the pattern `data`."""
         titles = ('"' + column.replace('"', '""') + '"' for column in columns)
-        (self._folder / f"{name}-header.csv").write_text(f"{','.join(titles)}\n", encoding="utf-8")
-        self._options.append(f"--{option}={name}={name}-header.csv,{data}")
+        header = f"{data.removesuffix('.csv').removesuffix(_NUMBERED)}-header.csv"
+        (self._folder / header).write_text(f"{','.join(titles)}\n", encoding="utf-8")
+        self._options.append(f"--{option}={name}={header},{data}")
 
     def options(self) -> list[str]:
         """Return the import options.
@@ -204,46 +225,53 @@ def _type(column: str) -> pa.DataType:
     return pa.int64() if "ID(" in type else _TYPES[type]
 
 
-def _write_catalog(generation: Generation, files: _Files, token: str) -> None:
+def _write_catalog(generation: Generation, files: _Files, graph: int) -> None:
     manifest = generation.manifest.model_copy(update={"fragments": []})
     with files.nodes(Label.STORE, _STORE) as write:
-        write([["schema"], [cypher.SCHEMA_VERSION], [1]])
+        write([["schema"], [cypher.SCHEMA_VERSION], [1], [graph]])
     with files.nodes(Label.COLLECTION, _COLLECTION) as write:
         write([[0], [generation.collection], [manifest.kind], [generation.id]])
-    with files.nodes(Label.GENERATION, _GENERATION) as write:
-        row = [0, generation.collection, generation.id, manifest.model_dump_json(), token, 1, cypher.SCHEMA_VERSION]
-        write([[value] for value in row])
-    with files.relationships("HAS", _HAS) as write:
-        write([[0], [0]])
+    with files.nodes(f"{Label.GENERATION}:{Label.CURRENT}", _GENERATION) as write:
+        row = [0, generation.collection, generation.id, graph, 1, cypher.SCHEMA_VERSION]
+        write([[value] for value in (*row, *generation_facts(manifest).values())])
+    with files.nodes(Label.MANIFEST, _MANIFEST) as write:
+        write([[0], [manifest.model_dump_json()]])
+    for part, header in zip(("collection", "manifest"), _HAS, strict=True):
+        with files.relationships("HAS", header, f"HAS-{part}") as write:
+            write([[0], [0]])
 
 
 @dataclass(frozen=True)
 class Parts:
-    """A writer of the files of items, names and edges. It is pickled for the tasks.
+    """A writer of the files of items, entities, names, fingerprints and edges. It is pickled for the tasks.
 
     Attributes:
         folder: The folder.
         rows: The number of items per part.
-        token: The token of the generation, `graph` in Cypher.
+        graph: The number of the generation in the database, `graph` in Cypher.
         delimiter: The delimiter between the elements of a list.
     """
 
     folder: Path
     rows: int
-    token: str
+    graph: int
     delimiter: str
 
     def declare(self, generation: Generation, files: _Files) -> None:
         """Write the headers. Raises the same errors as `write_import`."""
         for option, name, columns in self._headers(generation):
-            files.declare(option, name, columns, rf"{name}-\d+\.csv")
+            files.declare(option, name, columns, f"{name}{_NUMBERED}.csv")
 
     def _headers(self, generation: Generation) -> list[tuple[str, str, list[str]]]:
         schema = item_schema(generation.manifest)
         columns = [*_ITEM.split(","), *_property_header(schema, _property_columns(schema))]
+        kind = generation.manifest.kind
         return [
-            ("nodes", cypher.item_label(generation.manifest.kind), columns),
+            ("nodes", cypher.item_label(kind), columns),
+            ("nodes", cypher.entity_label(kind), _ENTITY.split(",")),
+            ("relationships", "OF", _OF.split(",")),
             ("nodes", Label.NAME, _NAME.split(",")),
+            ("nodes", Label.FINGERPRINTS, _FINGERPRINTS.split(",")),
             ("relationships", "SIMILAR", _EDGE.split(",")),
         ]
 
@@ -253,34 +281,51 @@ class Parts:
         Raises the same errors as `write_import`.
         """
         with ExitStack() as stack:
-            items, names, edges = (
-                stack.enter_context(_table(self.folder / f"{name}-{number:06d}.csv", columns))
+            tables = {
+                name: stack.enter_context(_table(self.folder / f"{name}-{number:06d}.csv", columns))
                 for _, name, columns in self._headers(generation)
-            )
+            }
             ids = _part_ids(self.rows, generation, number)
-            self._write_items(generation, ids, items, names)
-            edges.write(_edge_columns(csr.shard_edges(csr.shard(generation.graph(), ids), ids.start)))
-        return max(items.longest, names.longest)
+            self._write_items(generation, ids, tables)
+            words = generation.fingerprints().words[ids.start : ids.stop]
+            if words.shape[1]:
+                self._write_fingerprints(words, ids.start, tables[Label.FINGERPRINTS])
+            edges = csr.shard_edges(csr.shard(generation.graph(), ids), ids.start)
+            tables["SIMILAR"].write(_edge_columns(edges))
+        return max(table.longest for table in tables.values())
 
-    def _write_items(self, generation: Generation, part: range, items: _Table, names: _Table) -> None:
-        words, dropped = generation.fingerprints().words, generation.dropped()
-        schema = item_schema(generation.manifest)
+    def _write_items(self, generation: Generation, part: range, tables: Mapping[str, _Table]) -> None:
+        kind, structure = generation.manifest.kind, generation.manifest.structure
+        dropped, schema = generation.dropped(), item_schema(generation.manifest)
         for batch in generation.columns(["id", *schema.names], part.start, part.stop):
             ids = np.asarray(batch["id"])
-            rows = slice(ids[0], ids[-1] + 1)
-            items.write(
+            graphs = pa.repeat(self.graph, len(ids))
+            names, structures = batch["names"].to_pylist(), batch[structure].to_pylist()
+            captions = list(map(caption, names, structures))
+            smiles, long_smiles = split_smiles(batch["smiles"].to_pylist())
+            tables[cypher.item_label(kind)].write(
                 [
-                    *(ids, pa.repeat(self.token, len(ids)), ids, batch["smiles"], batch["structure"]),
-                    *(_digests(batch["smiles"]), batch["inchikey"]),
-                    *(_join_names(batch, self.delimiter), _captions(batch, generation.manifest.structure)),
-                    pa.nulls(len(ids), pa.int64()) if dropped is None else dropped[rows],
-                    _join_words(words[rows], self.delimiter),
+                    *(ids, graphs, ids, smiles, long_smiles, batch["structure"], batch["inchikey"]),
+                    *(_join_names(batch, self.delimiter), captions),
+                    pa.nulls(len(ids), pa.int64()) if dropped is None else dropped[ids[0] : ids[-1] + 1],
                     *(values for name in _property_columns(schema) for values in _node_values(batch[name])),
                 ]
             )
+            digests = _digests([entity_key(kind, *each) for each in zip(names, structures, strict=True)])
+            entities = [ids, [generation.collection] * len(ids), digests, smiles, batch["inchikey"], captions]
+            has_entity = pa.array([each is not None for each in digests])
+            tables[cypher.entity_label(kind)].write([pa.array(column).filter(has_entity) for column in entities])
+            tables["OF"].write([pa.array(column).filter(has_entity) for column in (ids, ids)])
             names_of_batch = batch["names"].flatten()
             owners = np.repeat(ids, batch["names"].value_lengths())
-            names.write([pa.repeat(self.token, len(names_of_batch)), _digests(names_of_batch), owners])
+            tables[Label.NAME].write(
+                [pa.repeat(self.graph, len(names_of_batch)), _digests(names_of_batch.to_pylist()), owners]
+            )
+
+    def _write_fingerprints(self, words: UInt64, first: int, table: _Table) -> None:
+        for start, block in fingerprint_blocks(words, first):
+            text = self.delimiter.join(map(str, block.ravel().view(np.int8).tolist()))
+            table.write([[self.graph], [start], [text]])
 
 
 def _property_columns(schema: pa.Schema) -> list[str]:
@@ -318,8 +363,8 @@ def _node_values(column: pa.Array) -> list[pa.Array]:
     return [numbers(column), texts(column)] if pa.types.is_struct(column.type) else [column]
 
 
-def _digests(texts: pa.StringArray) -> list[str | None]:
-    return [None if text is None else digest(text) for text in texts.to_pylist()]
+def _digests(texts: Sequence[str | None]) -> list[str | None]:
+    return [None if text is None else digest(text) for text in texts]
 
 
 def _join_names(batch: pa.RecordBatch, delimiter: str) -> pa.StringArray:
@@ -335,23 +380,12 @@ def _join_names(batch: pa.RecordBatch, delimiter: str) -> pa.StringArray:
     return joined
 
 
-def _captions(batch: pa.RecordBatch, structure: str) -> list[str]:
-    return list(map(caption, batch["names"].to_pylist(), batch[structure].to_pylist()))
-
-
-def _join_words(words: UInt64, delimiter: str) -> pa.StringArray:
-    """Return each row of (n, W) words as one text of signed integers."""
-    rows, width = words.shape
-    numbers = pa.array(words.view(np.int64).ravel()).cast(pa.string())
-    return pc.binary_join(pa.ListArray.from_arrays(np.arange(rows + 1, dtype=np.int32) * width, numbers), delimiter)
-
-
-def _write_rejections(generation: Generation, files: _Files, token: str) -> None:
+def _write_rejections(generation: Generation, files: _Files, graph: int) -> None:
     with files.nodes(Label.REJECTION, _REJECTION) as write:
         offset = 0
         for batch in generation.rejections():
             numbers = np.arange(offset, offset + batch.num_rows)
-            write([pa.repeat(token, batch.num_rows), numbers, *batch.columns])
+            write([pa.repeat(graph, batch.num_rows), numbers, *batch.columns])
             offset += batch.num_rows
 
 

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 import neo4j
 from neo4j.exceptions import (
     AuthError,
+    ClientError,
     ConfigurationError,
     DriverError,
     IncompleteCommit,
@@ -26,6 +27,7 @@ from graphkin.protocol.errors import InvalidInput, NotFound, StoreBusy, StoreErr
 
 USER, PASSWORD, AUTH_FILE = "GRAPHKIN_NEO4J_USER", "GRAPHKIN_NEO4J_PASSWORD", "GRAPHKIN_NEO4J_AUTH_FILE"
 DATABASE = "GRAPHKIN_NEO4J_DATABASE"
+_DELETED_MEANWHILE = "Neo.ClientError.Statement.EntityNotFound"  # a node that this transaction had read
 _NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
 _UNAVAILABLE = (ServiceUnavailable, SessionExpired, TransientError)
 _PATIENCE = {"short": 3.0, "long": 60.0}  # seconds for which a transaction is tried again
@@ -161,8 +163,9 @@ class Connection:
                 try:
                     with _translate_cut_connection():
                         return execute(work)
-                except (IncompleteCommit, ServiceUnavailable):  # the driver retries only some of these errors
-                    if time.monotonic() > end:
+                except (IncompleteCommit, ServiceUnavailable, ClientError) as error:
+                    # The driver retries only some of these errors.
+                    if time.monotonic() > end or (isinstance(error, ClientError) and error.code != _DELETED_MEANWHILE):
                         raise
 
     def close(self) -> None:

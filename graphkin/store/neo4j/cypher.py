@@ -1,8 +1,12 @@
 """Every statement that the adapter sends. Values are parameters. `{label}` is the label of a kind of item.
 
-All nodes of one generation carry `graph`, the random token of the draft that wrote them. A reader learns the token only
-from a published generation, so drafts are invisible. Each batch of a draft creates a batch node {graph, n} in the same
-transaction. The constraint on these nodes turns a repeated batch into an error instead of a second copy.
+All nodes of one generation carry `graph`, the number of the draft that wrote them, which no other draft has. A reader
+learns it only from a published generation, so drafts are invisible. Each batch of a draft creates a batch node
+{graph, n} in the same transaction. The constraint on these nodes turns a repeated batch into an error instead of a
+second copy. The publication deletes them.
+
+An entity stands for one structure of a collection in all of its generations. Users attach their own data to it. The
+items of that structure point to it by `OF`. graphkin never reads a generation by way of entities.
 """
 
 from enum import StrEnum
@@ -11,7 +15,7 @@ from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.values import Kind
 from graphkin.store.identity import content_digest
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """The schema version. Each generation records the version in which it was written as `schema`."""
 
 
@@ -25,8 +29,11 @@ class Label(StrEnum):
     STORE = "Graphkin"  # the same in every schema version, so that a store of another version is recognized
     COLLECTION = "GraphkinCollection"
     GENERATION = "GraphkinGeneration"
+    CURRENT = "GraphkinCurrent"  # the second label of the generation that a collection serves
+    MANIFEST = "GraphkinManifest"
     DRAFT = "GraphkinDraft"
     BATCH = "GraphkinBatch"
+    FINGERPRINTS = "GraphkinFingerprintBlock"
     REJECTION = "GraphkinRejection"
     NAME = "GraphkinName"
     KEY = "GraphkinKey"
@@ -51,6 +58,15 @@ def item_label(kind: Kind) -> str:
     return label
 
 
+def entity_label(kind: Kind) -> str:
+    """Return the label of the entities of a kind of items."""
+    return "GraphkinCompound" if kind == "molecule" else f"{item_label(kind)}Entity"
+
+
+ENTITY_PROPERTIES = ["collection", "digest", "smiles", "inchikey", "name"]
+"""The properties of an entity that graphkin writes, and only when it creates the entity. `digest` identifies it."""
+
+
 def digest(text: str) -> str:
     """Return a short digest of a text of any length, for an index."""
     return content_digest(text, 0).hex()
@@ -58,28 +74,41 @@ def digest(text: str) -> str:
 
 # IF NOT EXISTS does nothing if the name exists, even if it is an index of an older schema. So the names contain the
 # version in which the constraint or index last changed.
-_PREFIX = "graphkin_v3"
 SCHEMA = [
     f"CREATE CONSTRAINT graphkin_store IF NOT EXISTS FOR (s:{Label.STORE}) REQUIRE s.name IS UNIQUE",
-    f"CREATE CONSTRAINT {_PREFIX}_collection IF NOT EXISTS FOR (c:{Label.COLLECTION}) REQUIRE c.name IS UNIQUE",
-    f"""CREATE CONSTRAINT {_PREFIX}_generation IF NOT EXISTS
+    f"CREATE CONSTRAINT graphkin_v3_collection IF NOT EXISTS FOR (c:{Label.COLLECTION}) REQUIRE c.name IS UNIQUE",
+    f"""CREATE CONSTRAINT graphkin_v3_generation IF NOT EXISTS
     FOR (g:{Label.GENERATION}) REQUIRE (g.collection, g.generation) IS UNIQUE""",
-    f"CREATE INDEX {_PREFIX}_generation_graph IF NOT EXISTS FOR (g:{Label.GENERATION}) ON (g.graph)",
-    f"CREATE CONSTRAINT {_PREFIX}_draft IF NOT EXISTS FOR (d:{Label.DRAFT}) REQUIRE d.collection IS UNIQUE",
-    f"CREATE CONSTRAINT {_PREFIX}_batch IF NOT EXISTS FOR (b:{Label.BATCH}) REQUIRE (b.graph, b.n) IS UNIQUE",
-    f"CREATE CONSTRAINT {_PREFIX}_rejection IF NOT EXISTS FOR (r:{Label.REJECTION}) REQUIRE (r.graph, r.n) IS UNIQUE",
-    f"CREATE INDEX {_PREFIX}_name IF NOT EXISTS FOR (n:{Label.NAME}) ON (n.graph, n.digest)",
+    f"CREATE INDEX graphkin_v3_generation_graph IF NOT EXISTS FOR (g:{Label.GENERATION}) ON (g.graph)",
+    f"CREATE CONSTRAINT graphkin_v6_current IF NOT EXISTS FOR (g:{Label.CURRENT}) REQUIRE g.collection IS UNIQUE",
+    f"CREATE CONSTRAINT graphkin_v3_draft IF NOT EXISTS FOR (d:{Label.DRAFT}) REQUIRE d.collection IS UNIQUE",
+    f"CREATE CONSTRAINT graphkin_v3_batch IF NOT EXISTS FOR (b:{Label.BATCH}) REQUIRE (b.graph, b.n) IS UNIQUE",
+    f"CREATE CONSTRAINT graphkin_v3_rejection IF NOT EXISTS FOR (r:{Label.REJECTION}) REQUIRE (r.graph, r.n) IS UNIQUE",
+    f"CREATE INDEX graphkin_v3_name IF NOT EXISTS FOR (n:{Label.NAME}) ON (n.graph, n.digest)",
+    f"""CREATE CONSTRAINT graphkin_v6_fingerprints IF NOT EXISTS
+    FOR (b:{Label.FINGERPRINTS}) REQUIRE (b.graph, b.start) IS UNIQUE""",
 ]
 
 
 def item_schema(kind: Kind) -> list[str]:
-    """Return the statements that create the constraints and indexes for a kind of items."""
-    label = item_label(kind)
-    return [
-        f"CREATE CONSTRAINT {_PREFIX}_{kind} IF NOT EXISTS FOR (i:{label}) REQUIRE (i.graph, i.id) IS UNIQUE",
-        f"CREATE INDEX {_PREFIX}_{kind}_digest IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.digest)",
-        f"CREATE INDEX {_PREFIX}_{kind}_inchikey IF NOT EXISTS FOR (i:{label}) ON (i.graph, i.inchikey)",
+    """Return the statements that create the constraints and indexes for a kind of items and for their entities."""
+    item, entity = item_label(kind), entity_label(kind)
+    statements = [
+        f"CREATE CONSTRAINT graphkin_v3_{kind} IF NOT EXISTS FOR (i:{item}) REQUIRE (i.graph, i.id) IS UNIQUE",
+        f"CREATE INDEX graphkin_v6_{kind}_smiles IF NOT EXISTS FOR (i:{item}) ON (i.graph, i.smiles)",
+        f"CREATE INDEX graphkin_v6_{kind}_name IF NOT EXISTS FOR (i:{item}) ON (i.graph, i.name)",
+        f"CREATE INDEX graphkin_v3_{kind}_inchikey IF NOT EXISTS FOR (i:{item}) ON (i.graph, i.inchikey)",
+        f"""CREATE CONSTRAINT graphkin_v6_{kind}_entity IF NOT EXISTS
+        FOR (e:{entity}) REQUIRE (e.collection, e.digest) IS UNIQUE""",
+        f"CREATE INDEX graphkin_v6_{kind}_entity_smiles IF NOT EXISTS FOR (e:{entity}) ON (e.smiles)",
+        f"CREATE INDEX graphkin_v6_{kind}_entity_inchikey IF NOT EXISTS FOR (e:{entity}) ON (e.inchikey)",
+        # The server updates this index in the background, because it would take a third of the time of a load.
+        f"""CREATE FULLTEXT INDEX graphkin_v6_{kind}_entity_name IF NOT EXISTS FOR (e:{entity}) ON EACH [e.name]
+        OPTIONS {{indexConfig: {{`fulltext.eventually_consistent`: true}}}}""",
     ]
+    if kind == "molecule":
+        statements.append(f"CREATE INDEX graphkin_v6_{kind}_molwt IF NOT EXISTS FOR (i:{item}) ON (i.graph, i.molwt)")
+    return statements
 
 
 def schema_name(statement: str) -> str:
@@ -87,7 +116,8 @@ def schema_name(statement: str) -> str:
 
     The index of a constraint has the same name.
     """
-    return statement.split()[2]
+    words = statement.split()
+    return words[words.index("IF") - 1]
 
 
 INDEX_NAMES = "SHOW INDEXES YIELD name RETURN collect(name) AS names"
@@ -95,24 +125,25 @@ AWAIT_INDEXES = "UNWIND $names AS name CALL db.awaitIndex(name, 300)"
 
 DATABASE = "CALL db.info() YIELD name RETURN name"
 VERSION = f"OPTIONAL MATCH (s:{Label.STORE} {{name: 'schema'}}) RETURN s.version AS version"
-SET_VERSION = f"MERGE (s:{Label.STORE} {{name: 'schema'}}) ON CREATE SET s.position = 0 SET s.version = $version"
+SET_VERSION = f"MERGE (s:{Label.STORE} {{name: 'schema'}}) ON CREATE SET s.number = 0 SET s.version = $version"
 
 # Reading the catalog
 
 COLLECTIONS = f"""
 MATCH (c:{Label.COLLECTION})
-MATCH (g:{Label.GENERATION} {{collection: c.name}}) WHERE g.deleted_at IS NULL
-WITH c, g ORDER BY g.position
+MATCH (g:{Label.GENERATION} {{collection: c.name}}) WHERE g.deletedAt IS NULL
+WITH c, g ORDER BY g.number
 RETURN c.name AS name, c.kind AS kind, c.current AS current, collect(g.generation) AS generations ORDER BY name
 """
 GENERATION = f"""
 MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}})
-RETURN g.manifest AS manifest, g.graph AS graph, g.deleted_at AS deleted_at, g.schema AS schema
+OPTIONAL MATCH (g)-[:HAS]->(m:{Label.MANIFEST})
+RETURN m.json AS manifest, g.graph AS graph, g.deletedAt AS deleted_at, g.schema AS schema
 """
 
 # API keys
 
-KEY_SCHEMA = f"CREATE CONSTRAINT {_PREFIX}_key IF NOT EXISTS FOR (k:{Label.KEY}) REQUIRE k.id IS UNIQUE"
+KEY_SCHEMA = f"CREATE CONSTRAINT graphkin_v3_key IF NOT EXISTS FOR (k:{Label.KEY}) REQUIRE k.id IS UNIQUE"
 KEYS = f"MATCH (k:{Label.KEY}) RETURN k.id AS id, k.key AS key"
 KEYS_VERSION = f"MATCH (k:{Label.KEY}) RETURN count(*) + count(CASE WHEN k.revoked THEN 1 END) AS version"
 ADD_KEY = f"""
@@ -122,14 +153,22 @@ REPLACE_KEY = f"MATCH (k:{Label.KEY} {{id: $id}}) SET k.key = $key, k.revoked = 
 
 # Writing a draft. The draft node of a collection is its writer lock (`draft._Lease`), which expires at `until`.
 
-# `held` is true while another writer has the lock. `leftovers` are the tokens of drafts whose writers died.
+# `held` is true while another writer has the lock. `leftovers` are the numbers of drafts whose writers died. The first
+# SET locks the node, so that no other writer acquires the lock before this transaction ends. A repeated statement finds
+# its own `writer`. Numbers are times in milliseconds, or the next integers, so that no number occurs again in a store
+# that is removed and created anew.
 TAKE_DRAFT = f"""
 MERGE (d:{Label.DRAFT} {{collection: $collection}})
-WITH d, nullIf(d.graph, $graph) AS left
-WITH d, left, left IS NOT NULL AND d.until > timestamp() AS held
-FOREACH (_ IN CASE WHEN held THEN [] ELSE [1] END | SET d.graph = $graph, d.until = timestamp() + $lease)
-FOREACH (_ IN CASE WHEN held OR left IS NULL THEN [] ELSE [1] END | SET d.leftovers = coalesce(d.leftovers, []) + left)
-RETURN held, coalesce(d.leftovers, []) AS leftovers
+SET d.collection = $collection
+WITH d, d.graph AS left, coalesce(d.writer = $writer, false) AS taken
+WITH d, left, taken, NOT taken AND left IS NOT NULL AND d.until > timestamp() AS held
+MATCH (s:{Label.STORE} {{name: 'schema'}})
+FOREACH (_ IN CASE WHEN held OR taken THEN [] ELSE [1] END |
+  SET s.graph = CASE WHEN coalesce(s.graph, 0) < timestamp() THEN timestamp() ELSE s.graph + 1 END
+  SET d.graph = s.graph, d.writer = $writer
+  SET d.leftovers = CASE WHEN left IS NULL THEN d.leftovers ELSE coalesce(d.leftovers, []) + left END)
+FOREACH (_ IN CASE WHEN held THEN [] ELSE [1] END | SET d.until = timestamp() + $lease)
+RETURN held, d.graph AS graph, coalesce(d.leftovers, []) AS leftovers
 """
 RENEW_DRAFT = f"""
 MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}})
@@ -140,7 +179,18 @@ END_DRAFT = f"MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}})
 MARK_BATCH = f"CREATE (:{Label.BATCH} {{graph: $graph, n: $n}})"
 FIND_BATCH = f"MATCH (b:{Label.BATCH} {{graph: $graph, n: $n}}) RETURN b.n AS n"
 
-CREATE_ITEMS = "UNWIND $rows AS row CREATE (i:{label}) SET i = row.properties, i.graph = $graph, i.id = row.id"
+CREATE_ITEMS = """
+UNWIND $rows AS row
+CREATE (i:{label}) SET i = row.properties, i.graph = $graph, i.id = row.id
+WITH i, row WHERE row.digest IS NOT NULL
+MERGE (e:{entity} {{collection: $collection, digest: row.digest}})
+ON CREATE SET e.smiles = i.smiles, e.inchikey = i.inchikey, e.name = i.name
+ON MATCH SET e.inchikey = coalesce(e.inchikey, i.inchikey)
+CREATE (i)-[:OF]->(e)
+"""
+CREATE_FINGERPRINTS = f"""
+UNWIND $rows AS row CREATE (:{Label.FINGERPRINTS} {{graph: $graph, start: row[0], words: row[1]}})
+"""
 CREATE_NAMES = f"UNWIND $rows AS row CREATE (:{Label.NAME} {{graph: $graph, digest: row.digest, id: row.id}})"
 CREATE_REJECTIONS = f"""
 UNWIND $rows AS row
@@ -152,9 +202,6 @@ CREATE (:{Label.REJECTION} {{graph: $graph, n: row.n, source: row.source, line: 
 NODES = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
 WITH i ORDER BY i.id RETURN collect(elementId(i)) AS nodes
-"""
-SET_FINGERPRINTS = """
-UNWIND $rows AS row MATCH (i:{label} {{graph: $graph}}) WHERE elementId(i) = row[0] SET i.fingerprint = row[1]
 """
 SET_DROPPED = """
 UNWIND $rows AS row MATCH (i:{label} {{graph: $graph}}) WHERE elementId(i) = row[0] SET i.dropped = row[1]
@@ -170,28 +217,42 @@ CREATE (a)-[:TYPE]->(b)
     for type in ("SIMILAR {{similarity: row[2][k]}}", "SPANS {{similarity: row[2][k]}}", "LINKED")
 )
 
+# `g` becomes the current generation of `c`. The old one loses the label first, because a collection has only one.
+_MAKE_CURRENT = f"""
+OPTIONAL MATCH (old:{Label.CURRENT} {{collection: c.name}})
+WITH c, g, collect(old) AS olds
+FOREACH (old IN olds | REMOVE old:{Label.CURRENT})
+SET g:{Label.CURRENT}, c.current = g.generation
+"""
 PUBLISH = f"""
 MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}})
 MATCH (s:{Label.STORE} {{name: 'schema'}})
-SET s.position = s.position + 1
-MERGE (g:{Label.GENERATION} {{collection: $collection, generation: $generation}})
-SET g.manifest = $manifest, g.graph = $graph, g.position = s.position, g.deleted_at = null, g.schema = $schema
-MERGE (c:{Label.COLLECTION} {{name: $collection}})
-ON CREATE SET c.kind = $kind
-SET c.current = $generation
-MERGE (c)-[:HAS]->(g)
+SET s.number = s.number + 1
 DELETE d
+MERGE (g:{Label.GENERATION} {{collection: $collection, generation: $generation}})
+SET g += $facts, g.publishedAt = datetime($facts.publishedAt), g.graph = $graph, g.number = s.number,
+    g.schema = $schema, g.deletedAt = null
+CREATE (g)-[:HAS]->(:{Label.MANIFEST} {{json: $manifest}})
+MERGE (c:{Label.COLLECTION} {{name: $collection}})
+ON CREATE SET c.kind = $facts.kind
+MERGE (c)-[:HAS]->(g)
+WITH c, g
+{_MAKE_CURRENT}
+WITH g
+CALL () {{ MATCH (b:{Label.BATCH} {{graph: $graph}}) WHERE b.n IS NOT NULL DELETE b }}
 RETURN g.generation AS generation
 """
 MAKE_CURRENT = f"""
+MATCH (:{Label.DRAFT} {{collection: $collection, graph: $graph}})
 MATCH (c:{Label.COLLECTION} {{name: $collection}})
-MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}})
-SET c.current = $generation
+MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}})
+WITH c, g
+{_MAKE_CURRENT}
 RETURN c.current AS current
 """
 
 KEEP_RERUN = f"""
-MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}}) WHERE g.deleted_at IS NULL
+MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}}) WHERE g.deletedAt IS NULL
 MERGE (r:{Label.RERUN} {{collection: $collection, generation: $generation}}) SET r.content = $content
 """
 RERUN = f"MATCH (r:{Label.RERUN} {{collection: $collection, generation: $generation}}) RETURN r.content AS content"
@@ -200,38 +261,108 @@ DELETE_RERUN = f"MATCH (r:{Label.RERUN} {{collection: $collection, generation: $
 # Deleting. The server uses an index of two properties only if the statement has a condition on both.
 
 DELETE_GENERATION = f"""
-MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}}) WHERE g.deleted_at IS NULL
-SET g.deleted_at = $now
-WITH g
-OPTIONAL MATCH (left:{Label.GENERATION} {{collection: $collection}}) WHERE left.deleted_at IS NULL
-WITH g, left ORDER BY left.position DESC
-WITH g, collect(left.generation)[0] AS newest
-MATCH (c:{Label.COLLECTION} {{name: $collection}})
-FOREACH (_ IN CASE WHEN newest IS NOT NULL AND c.current = g.generation THEN [1] ELSE [] END | SET c.current = newest)
-FOREACH (_ IN CASE WHEN newest IS NULL THEN [1] ELSE [] END | DETACH DELETE c)
-RETURN g.graph AS graph
+MATCH (deleted:{Label.GENERATION} {{collection: $collection, generation: $generation}}) WHERE deleted.deletedAt IS NULL
+MATCH (c:{Label.COLLECTION} {{name: $collection}})-[has:HAS]->(deleted)
+SET deleted.deletedAt = $now
+REMOVE deleted:{Label.CURRENT}
+DELETE has
+WITH c
+OPTIONAL MATCH (left:{Label.GENERATION} {{collection: $collection}}) WHERE left.deletedAt IS NULL
+WITH c, left ORDER BY left.number DESC
+WITH c, collect(left) AS generations
+FOREACH (_ IN CASE WHEN generations = [] THEN [1] ELSE [] END | DETACH DELETE c)
+WITH c, generations[0] AS g WHERE g IS NOT NULL AND NOT EXISTS {{ (:{Label.CURRENT} {{collection: $collection}}) }}
+{_MAKE_CURRENT}
 """
 DELETE_RELATIONSHIPS = """
 MATCH (i:{label} {{graph: $graph}})-[r:SIMILAR|SPANS|LINKED]->() WHERE i.id IS NOT NULL
 WITH r LIMIT $limit DELETE r RETURN count(*) AS deleted
 """
+# An entity goes with the last of its items, unless a user attached something to it. It is locked first, so that no
+# writer adds an item meanwhile.
+DELETE_ITEMS = """
+MATCH (i:{label} {{graph: $graph}}) WHERE i.id IS NOT NULL
+WITH i LIMIT $limit
+OPTIONAL MATCH (i)-[:OF]->(e:{entity})
+WITH collect(i) AS items, collect(DISTINCT e) AS entities
+WITH items, entities, size(items) AS deleted
+FOREACH (e IN entities | SET e.lock = true REMOVE e.lock)
+FOREACH (i IN items | DETACH DELETE i)
+WITH deleted, [e IN entities WHERE NOT EXISTS {{ (e)--() }} AND size(labels(e)) = 1
+               AND all(key IN keys(e) WHERE key IN $entity_properties)] AS unused
+FOREACH (e IN unused | DELETE e)
+RETURN deleted
+"""
 DELETE_NODES = """
 MATCH (i:{label} {{graph: $graph}}) WHERE i.{key} IS NOT NULL
-WITH i LIMIT $limit DETACH DELETE i RETURN count(*) AS deleted
+WITH i LIMIT $limit DELETE i RETURN count(*) AS deleted
 """
 DELETED = f"""
-MATCH (g:{Label.GENERATION} {{collection: $collection}}) WHERE g.deleted_at IS NOT NULL AND g.graph IS NOT NULL
-RETURN g.graph AS graph, g.manifest AS manifest
+MATCH (g:{Label.GENERATION} {{collection: $collection}}) WHERE g.deletedAt IS NOT NULL AND g.graph IS NOT NULL
+RETURN g.graph AS graph, g.kind AS kind
 """
 FORGET = f"""
-MATCH (g:{Label.GENERATION} {{collection: $collection, graph: $graph}}) WHERE g.deleted_at IS NOT NULL REMOVE g.graph
+MATCH (g:{Label.GENERATION} {{collection: $collection, graph: $graph}}) WHERE g.deletedAt IS NOT NULL
+OPTIONAL MATCH (g)-[:HAS]->(m:{Label.MANIFEST})
+DETACH DELETE m REMOVE g.graph
 """
-OTHER_NODES: dict[str, str] = {Label.NAME: "digest", Label.REJECTION: "n", Label.BATCH: "n"}
+OTHER_NODES: dict[str, str] = {
+    Label.NAME: "digest",
+    Label.REJECTION: "n",
+    Label.BATCH: "n",
+    Label.FINGERPRINTS: "start",
+}
 """The labels of the nodes of a generation that are not items, each with the property by which it is indexed."""
+
+ENTITY_LABELS = """
+CALL db.labels() YIELD label
+WHERE label = 'GraphkinCompound' OR label STARTS WITH 'Graphkin' AND label ENDS WITH 'Entity' RETURN label
+"""
+PURGE = """
+MATCH (e:{label} {{collection: $collection}}) WHERE e.digest IS NOT NULL AND NOT EXISTS {{ (e)<-[:OF]-() }}
+WITH e LIMIT $limit
+SET e.lock = true REMOVE e.lock
+WITH e WHERE NOT EXISTS {{ (e)<-[:OF]-() }}
+DETACH DELETE e RETURN count(*) AS deleted
+"""
+
+# Copying what users attached to the items of one generation to those of another one. An item `a` of the source and an
+# item `b` of the target belong to the same entity.
+
+ITEM_RELATIONSHIPS = ["SIMILAR", "SPANS", "LINKED", "OF"]
+"""The types of the relationships of an item that graphkin writes."""
+
+CARRY = """
+MATCH (a:{label}) WHERE a.graph = $source AND a.id >= $start AND a.id < $stop
+WITH a, [label IN labels(a) WHERE NOT label STARTS WITH 'Graphkin'] AS labels,
+     [key IN keys(a) WHERE NOT key IN $own] AS keys
+WHERE labels <> [] OR keys <> [] OR EXISTS {{ (a)-[r]-() WHERE NOT type(r) IN $types }}
+OPTIONAL MATCH (a)-[:OF]->(:{entity})<-[:OF]-(b:{label} {{graph: $target}})
+SET b:$(labels)
+FOREACH (key IN keys | SET b[key] = a[key])
+RETURN count(b) AS items, count(*) - count(b) AS missing,
+       sum(CASE WHEN b IS NULL THEN 0 ELSE size(labels) END) AS labels,
+       sum(CASE WHEN b IS NULL THEN 0 ELSE size(keys) END) AS properties
+"""
+# A relationship between two items of the source becomes one between their items of the target.
+CARRY_OUTGOING, CARRY_INCOMING = (
+    f"""
+MATCH (a:{{label}}) WHERE a.graph = $source AND a.id >= $start AND a.id < $stop
+MATCH (a){left}[r]{right}(x) WHERE NOT type(r) IN $types
+MATCH (a)-[:OF]->(:{{entity}})<-[:OF]-(b:{{label}} {{{{graph: $target}}}})
+OPTIONAL MATCH (x)-[:OF]->(:{{entity}})<-[:OF]-(y:{{label}} {{{{graph: $target}}}})
+WITH b, r, coalesce(y, CASE WHEN x:{{label}} AND x.graph = $source THEN null ELSE x END) AS end
+WHERE end IS NOT NULL
+  AND NOT EXISTS {{{{ (b){left}[s]{right}(end) WHERE type(s) = type(r) AND properties(s) = properties(r) }}}}
+CREATE (b){left}[s:$(type(r))]{right}(end) SET s = properties(r)
+RETURN count(*) AS relationships
+"""
+    for left, right in (("-", "->"), ("<-", "-"))
+)
 
 # Reading a generation. `living` is false once the generation is deleted: a reader then discards what it has read.
 
-_LIVING = f"EXISTS {{ (g:{Label.GENERATION}) WHERE g.graph = $graph AND g.deleted_at IS NULL }} AS living"
+_LIVING = f"EXISTS {{ (g:{Label.GENERATION}) WHERE g.graph = $graph AND g.deletedAt IS NULL }} AS living"
 LIVING = f"RETURN {_LIVING}"
 ITEMS = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids
@@ -245,7 +376,10 @@ TAKE = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids RETURN i.id AS id, [key IN $keys | i[key]] AS row
 """
 FIND_SMILES = """
-MATCH (i:{label} {{graph: $graph, digest: $digest}}) WHERE i.id > $after AND i.smiles = $value
+MATCH (i:{label} {{graph: $graph, smiles: $value}}) WHERE i.id > $after RETURN i.id AS id ORDER BY id LIMIT $limit
+"""
+FIND_LONG_SMILES = """
+MATCH (i:{label} {{graph: $graph}}) WHERE i.id > $after AND i.long_smiles = $value
 RETURN i.id AS id ORDER BY id LIMIT $limit
 """
 FIND_INCHIKEY = """
@@ -292,9 +426,9 @@ LINKS = """
 MATCH (a:{label})-[:LINKED]->(b) WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop
 RETURN collect(a.id) AS source, collect(b.id) AS target
 """
-FINGERPRINTS = """
-MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
-RETURN i.id AS id, coalesce(i.fingerprint, []) AS fingerprint ORDER BY id
+FINGERPRINTS = f"""
+MATCH (b:{Label.FINGERPRINTS}) WHERE b.graph = $graph AND b.start >= $start AND b.start < $stop
+RETURN b.words AS words ORDER BY b.start
 """
 DROPPED = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
@@ -314,7 +448,7 @@ RETURN collect(i.id) AS id, collect(COUNT {{ (i)-[:SIMILAR]-() }}) AS degree
 # The server locks a node that a transaction writes to, so the generation cannot be deleted before the transaction ends.
 LOCK_GENERATION = f"""
 MATCH (g:{Label.GENERATION} {{graph: $graph}}) SET g.lock = true REMOVE g.lock
-WITH g WHERE g.deleted_at IS NULL RETURN g.generation AS generation
+WITH g WHERE g.deletedAt IS NULL RETURN g.generation AS generation
 """
 GDS_VERSION = "RETURN gds.version() AS version"
 IS_PROJECTED = "CALL gds.graph.exists($name) YIELD exists RETURN exists"
@@ -342,7 +476,8 @@ PROJECTIONS = f"""
 CALL db.info() YIELD name AS database
 CALL gds.graph.list() YIELD graphName, database AS place, nodeCount, relationshipCount, sizeInBytes, creationTime
 WITH * WHERE place = database AND graphName STARTS WITH $prefix
-OPTIONAL MATCH (g:{Label.GENERATION} {{graph: substring(graphName, size($prefix))}}) WHERE g.deleted_at IS NULL
+WITH *, toInteger(substring(graphName, size($prefix))) AS graph
+OPTIONAL MATCH (g:{Label.GENERATION} {{graph: graph}}) WHERE g.deletedAt IS NULL
 OPTIONAL MATCH (c:{Label.COLLECTION} {{name: g.collection, current: g.generation}})
 RETURN graphName AS name, g.collection AS collection, g.generation AS generation, c IS NOT NULL AS current,
        nodeCount AS items, relationshipCount / 2 AS edges, sizeInBytes AS bytes, toString(creationTime) AS created_at
@@ -353,13 +488,13 @@ DROP_PROJECTION = "CALL gds.graph.drop($name, false) YIELD graphName RETURN grap
 # Embeddings of items. `embeddings.Place` chooses label, index and property, which are names in backticks. The record of
 # an embedding is complete only once every vector is written and the index answers.
 
-EMBEDDING_SCHEMA = f"""CREATE CONSTRAINT {_PREFIX}_embedding IF NOT EXISTS
+EMBEDDING_SCHEMA = f"""CREATE CONSTRAINT graphkin_v6_embedding IF NOT EXISTS
 FOR (e:{Label.EMBEDDING}) REQUIRE (e.collection, e.property) IS UNIQUE"""
 START_EMBEDDING = f"""
 MERGE (e:{Label.EMBEDDING} {{collection: $collection, property: $property}})
 SET e.graphs = [each IN coalesce(e.graphs, []) WHERE each <> $graph] + $graph
 SET e.run = $run, e.index = $index, e.complete = false
-REMOVE e.generation, e.dimensions, e.items, e.encoder, e.written_at
+REMOVE e.generation, e.dimensions, e.items, e.encoder, e.writtenAt
 RETURN e.graphs AS graphs
 """
 # The server locks a node that a transaction writes to, so another run cannot take over before the transaction ends.
@@ -389,6 +524,9 @@ COMPLETE_EMBEDDING = f"""
 MATCH (e:{Label.EMBEDDING} {{collection: $collection, property: $property}}) WHERE e.run = $run
 SET e += $record, e.graphs = [$graph], e.complete = true REMOVE e.run
 RETURN e.index AS index
+"""
+EMBEDDING_PROPERTIES = f"""
+MATCH (e:{Label.EMBEDDING}) WHERE e.collection = $collection AND e.property IS NOT NULL RETURN e.property AS property
 """
 EMBEDDINGS_OF = f"""
 MATCH (e:{Label.EMBEDDING} {{collection: $collection}}) WHERE $graph IN e.graphs

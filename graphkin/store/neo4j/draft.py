@@ -1,5 +1,6 @@
 """Write a generation to Neo4j, in batches that cannot be written twice."""
 
+import json
 import threading
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ from graphkin.store.identity import BlockHasher, generation_id
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
-from graphkin.store.neo4j.items import NodeProperties, caption
+from graphkin.store.neo4j.items import NodeProperties, caption, entity_key
 from graphkin.store.neo4j.projection import drop_projections
 from graphkin.store.neo4j.removal import delete_graph
 from graphkin.store.records import Edges, Int32, Links, UInt64, to_decimal_floats
@@ -30,37 +31,41 @@ from graphkin.store.records import Edges, Int32, Links, UInt64, to_decimal_float
 _LEASE = 60.0  # seconds without a renewal after which a writer counts as dead
 _ROWS = 5_000  # rows per statement
 _PAGE = 20_000  # items whose nodes are read at once
+_STRUCTURES = ("smiles", "long_smiles", "structure")  # properties with the structure of an item, which has one of them
+_BLOCK = 256  # items whose fingerprints one node has
 
 
 class Neo4jDraft(Draft):
-    """A draft as nodes and relationships, marked with a token that no published generation has yet."""
+    """A draft as nodes and relationships, marked with a number that no published generation has."""
 
     def __init__(self, connection: Connection, collection: str, kind: Kind) -> None:
         self.workspace = user_workspace(digest(connection.address), collection)
         self._connection = connection
         self._collection = collection
-        self._label = cypher.item_label(kind)
-        self._graph = token_hex(16)
+        self._kind = kind
+        self._label, self._entity = cypher.item_label(kind), cypher.entity_label(kind)
         self._hasher = BlockHasher()
         self._batches = self._items = self._rejection_count = self._fingerprint_count = 0
         self._cached_nodes: list[str] = []
-        self._lease = _Lease(connection, collection, self._graph)
-        for token in self._lease.acquire():
-            delete_graph(connection, self._label, token)
+        self._lease = _Lease(connection, collection)
+        self._graph, leftovers = self._lease.acquire()
+        for graph in leftovers:
+            delete_graph(connection, kind, graph)
         connection.run(cypher.CLEAR_LEFTOVERS, collection=collection, graph=self._graph)
 
     def append_items(self, items: pa.RecordBatch) -> None:
         rows: list[dict[str, Any]] = []
         for id, properties in enumerate(NodeProperties(items.schema).to_nodes(items), self._items):
-            if "smiles" in properties:
-                properties["digest"] = digest(properties["smiles"])
-            properties["name"] = caption(properties["names"], properties.get("smiles") or properties.get("structure"))
-            rows.append({"id": id, "properties": properties})
-        names = [{"digest": digest(name), "id": row["id"]} for row in rows for name in row["properties"]["names"]]
+            structure = next((properties[key] for key in _STRUCTURES if key in properties), None)
+            names = properties["names"]
+            properties["name"] = caption(names, structure)
+            key = entity_key(self._kind, names, structure)
+            rows.append({"id": id, "properties": properties, "digest": None if key is None else digest(key)})
+        name_rows = [{"digest": digest(name), "id": row["id"]} for row in rows for name in row["properties"]["names"]]
         for part in _parts(rows):
             ids = {row["id"] for row in part}
             self._write(
-                (cypher.CREATE_ITEMS, part), (cypher.CREATE_NAMES, [name for name in names if name["id"] in ids])
+                (cypher.CREATE_ITEMS, part), (cypher.CREATE_NAMES, [name for name in name_rows if name["id"] in ids])
             )
         self._hasher.update(items)
         self._items += items.num_rows
@@ -71,8 +76,9 @@ class Neo4jDraft(Draft):
         self._rejection_count += len(rows)
 
     def append_fingerprints(self, words: UInt64) -> None:
-        nodes = self._nodes()[self._fingerprint_count :][: len(words)]
-        self._write_parts(cypher.SET_FINGERPRINTS, list(zip(nodes, words.view("i8").tolist(), strict=True)))
+        if words.shape[1]:  # some kinds have none
+            blocks = fingerprint_blocks(words, self._fingerprint_count)
+            self._write((cypher.CREATE_FINGERPRINTS, [[start, block.tobytes()] for start, block in blocks]))
         self._fingerprint_count += len(words)
 
     def write_links(self, links: Links) -> None:
@@ -126,12 +132,13 @@ class Neo4jDraft(Draft):
         self._lease.check()
         number = self._batches
         self._batches += 1
+        labels = {"label": self._label, "entity": self._entity}
 
         def work(transaction: neo4j.ManagedTransaction) -> None:
             transaction.run(cypher.MARK_BATCH, graph=self._graph, n=number).consume()
             for statement, rows in statements:
-                formatted = statement.format(label=self._label) if "{label}" in statement else statement
-                transaction.run(formatted, graph=self._graph, rows=rows).consume()
+                formatted = statement.format(**labels) if "{label}" in statement else statement
+                transaction.run(formatted, graph=self._graph, collection=self._collection, rows=rows).consume()
 
         try:
             self._connection.write(work)
@@ -162,7 +169,7 @@ class Neo4jDraft(Draft):
         result = self._connection.run(
             cypher.PUBLISH,
             **key,
-            kind=provenance.kind,
+            facts=generation_facts(manifest),
             manifest=manifest.model_dump_json(),
             schema=cypher.SCHEMA_VERSION,
         )
@@ -182,27 +189,27 @@ class Neo4jDraft(Draft):
 
     def discard(self) -> None:
         if self._lease.release() and self._lease.renew():  # otherwise it is published or taken over
-            delete_graph(self._connection, self._label, self._graph)
+            delete_graph(self._connection, self._kind, self._graph)
             self._connection.run(cypher.END_DRAFT, collection=self._collection, graph=self._graph)
 
 
 class _Lease:
     """The writer lock of a collection: a node that expires unless this process renews it."""
 
-    def __init__(self, connection: Connection, collection: str, graph: str) -> None:
+    def __init__(self, connection: Connection, collection: str) -> None:
         self._connection = connection
-        self._parameters = {"collection": collection, "graph": graph, "lease": int(1000 * _LEASE)}
+        self._parameters: dict[str, Any] = {"collection": collection, "lease": int(1000 * _LEASE)}
         self._ended = threading.Event()
         self._is_lost = False
         self._thread = threading.Thread(target=self._renew_until_ended, name="lease", daemon=True)
 
-    def acquire(self) -> list[str]:
-        """Acquire the lock and return the tokens of drafts that died.
+    def acquire(self) -> tuple[int, list[int]]:
+        """Acquire the lock and return the number of the new draft and those of drafts that died.
 
         Raises:
             StoreBusy: Another writer holds the lock.
         """
-        (row,) = self._connection.run(cypher.TAKE_DRAFT, **self._parameters)
+        (row,) = self._connection.run(cypher.TAKE_DRAFT, **self._parameters, writer=token_hex(16))
         if row["held"]:
             raise StoreBusy(
                 f"another process is writing collection {self._parameters['collection']!r}",
@@ -210,9 +217,9 @@ class _Lease:
                 expected="one writer per collection",
                 hint=f"wait until the other process ends; one that crashed counts as ended after {_LEASE:g} s",
             )
+        self._parameters["graph"] = row["graph"]
         self._thread.start()
-        leftovers: list[str] = row["leftovers"]
-        return leftovers
+        return row["graph"], row["leftovers"]
 
     def renew(self) -> bool:
         """Renew the lock.
@@ -247,6 +254,29 @@ class _Lease:
         if is_first and self._thread.is_alive():
             self._thread.join()
         return is_first
+
+
+def fingerprint_blocks(words: UInt64, first: int) -> Iterator[tuple[int, UInt64]]:
+    """Return the fingerprints of each node, with the id of its first item.
+
+    Args:
+        words: (n, W) fingerprints of successive items.
+        first: The id of the first of them.
+    """
+    starts = range(0, len(words), _BLOCK)
+    return ((first + start, words[start : start + _BLOCK].astype("<u8")) for start in starts)
+
+
+def generation_facts(manifest: Manifest) -> dict[str, Any]:
+    """Return the facts of a manifest that users read on the node of a generation."""
+    return {
+        "kind": manifest.kind,
+        "publishedAt": manifest.published_at,
+        "threshold": manifest.threshold,
+        "items": manifest.counts.kept,
+        "edges": manifest.edges,
+        "recipe": json.dumps(manifest.recipe),
+    }
 
 
 def _parts(rows: list[Any]) -> Iterator[list[Any]]:

@@ -60,8 +60,7 @@ class Place:
         """Return a query for the items nearest to the item `$id`, which also runs on servers with newer Cypher."""
         return (
             "CYPHER 5\n"
-            f"MATCH (c:{cypher.Label.COLLECTION} {{name: '{self.collection}'}})"
-            f"-[:HAS]->(g:{cypher.Label.GENERATION} {{generation: c.current}})\n"
+            f"MATCH (g:{cypher.Label.CURRENT} {{collection: '{self.collection}'}})\n"
             f"MATCH (m:{self.items} {{graph: g.graph, id: $id}})\n"
             f"CALL db.index.vector.queryNodes('{self.index}', 100, m.{self.name}) YIELD node, score\n"
             "WHERE node <> m\n"
@@ -81,7 +80,7 @@ class Neo4jEmbeddingWriter(EmbeddingWriter):
         connection: Connection,
         collection: str,
         manifest: Manifest,
-        graph: str,
+        graph: int,
         name: str,
         dimensions: int,
         encoder: str,
@@ -101,7 +100,7 @@ class Neo4jEmbeddingWriter(EmbeddingWriter):
         for earlier in row["graphs"]:
             self._remove(earlier)
 
-    def _remove(self, graph: str) -> None:
+    def _remove(self, graph: int) -> None:
         """Remove the vectors of this embedding from the items of a generation."""
         statement, start = self._place.write(cypher.REMOVE_VECTORS), 0
         while self._write(statement, graph=graph, start=start, stop=start + _PAGE):
@@ -159,7 +158,7 @@ class Neo4jEmbeddingWriter(EmbeddingWriter):
             "dimensions": self._dimensions,
             "items": self._written,
             "encoder": self._encoder,
-            "written_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "writtenAt": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         self._connection.run(cypher.COMPLETE_EMBEDDING, **self._key, graph=self._graph, record=record)
         return EmbeddingInfo(
@@ -186,7 +185,7 @@ class Neo4jEmbeddingWriter(EmbeddingWriter):
         )
 
 
-def forget_embeddings(connection: Connection, collection: str, graph: str) -> None:
+def forget_embeddings(connection: Connection, collection: str, graph: int) -> None:
     """Drop the vector indexes of a deleted generation, and their records. The vectors are deleted with its items."""
     for row in connection.run(cypher.EMBEDDINGS_OF, collection=collection, graph=graph):
         if row["is_last"]:

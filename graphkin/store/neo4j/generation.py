@@ -1,7 +1,7 @@
 """Read a published generation of the Neo4j store."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import neo4j
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graphkin.protocol.errors import Deleted
+from graphkin.protocol.errors import Damage, Deleted, StoreDamaged
 from graphkin.protocol.manifest import Manifest
 from graphkin.store import csr, traverse
 from graphkin.store.base import MAX_CANDIDATES, Field, Neighbors, Path, Subgraph, as_float32
@@ -19,7 +19,7 @@ from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
 from graphkin.store.neo4j.gds import GdsSampler
-from graphkin.store.neo4j.items import NodeProperties
+from graphkin.store.neo4j.items import MAX_INDEXED, NodeProperties
 from graphkin.store.neo4j.projection import ProjectableGeneration, Projection
 from graphkin.store.neo4j.rows import CypherSampler
 from graphkin.store.records import (
@@ -37,6 +37,7 @@ from graphkin.store.sampling.base import Engine, Sampler
 _PAGE = 4096  # items
 _ENDS = ("source", "target")
 _EDGE_PAGE = 20_000  # items per query for edges
+_FINGERPRINT_PAGE = 65_536  # items per query for fingerprints
 
 
 class Neo4jGeneration(ProjectableGeneration):
@@ -46,12 +47,12 @@ class Neo4jGeneration(ProjectableGeneration):
     read raises `Deleted` if the generation was deleted before the read ended. It never returns a partial result.
     """
 
-    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: str) -> None:
+    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: int) -> None:
         self.collection = collection
         self.manifest = manifest
         self._connection = connection
         self._label = cypher.item_label(manifest.kind)
-        self._token = graph
+        self._number = graph
         self._keys = NodeProperties(item_schema(manifest))
         self._lock = threading.RLock()
         self._graph: Graph | None = None
@@ -61,7 +62,7 @@ class Neo4jGeneration(ProjectableGeneration):
 
     def _read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
         statements = (statement.format(label=self._label), cypher.LIVING)
-        rows, (last,) = self._connection.read_all(statements, graph=self._token, **parameters)
+        rows, (last,) = self._connection.read_all(statements, graph=self._number, **parameters)
         self._require_not_deleted(last)
         return rows
 
@@ -71,7 +72,7 @@ class Neo4jGeneration(ProjectableGeneration):
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
         rows_by_id = {row["id"]: row for row in self._read(cypher.ITEMS, ids=ids, keys=self._node_keys(None))}
-        rows = [rows_by_id[id] for id in ids]
+        rows = self._require_all(rows_by_id, ids)
         columns = self._table(rows, self._all_columns[1:]).columns
         counts = ([row[name] for row in rows] for name in ("degree", "dropped"))
         return zip(*counts, *(column.to_pylist() for column in columns), strict=True)
@@ -79,10 +80,12 @@ class Neo4jGeneration(ProjectableGeneration):
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
         self._require_columns(names)
         ids, keys = self._require_range(start, stop), self._node_keys(names)
-        return (
-            self._table(self._read(cypher.SCAN, start=page, stop=min(page + _PAGE, ids.stop), keys=keys), names)
-            for page in range(ids.start, ids.stop, _PAGE)
-        )
+
+        def read_page(page: range) -> pa.RecordBatch:
+            rows = self._read(cypher.SCAN, start=page.start, stop=page.stop, keys=keys)
+            return self._table(self._require_all({row["id"]: row for row in rows}, page), names)
+
+        return (read_page(ids[start : start + _PAGE]) for start in range(0, len(ids), _PAGE))
 
     def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
         columns = self._all_columns if names is None else names
@@ -91,7 +94,21 @@ class Neo4jGeneration(ProjectableGeneration):
         rows_by_id = {
             row["id"]: row for row in self._read(cypher.TAKE, ids=ids.tolist(), keys=self._node_keys(columns))
         }
-        return self._table([rows_by_id[id] for id in ids.tolist()], columns)
+        return self._table(self._require_all(rows_by_id, ids.tolist()), columns)
+
+    def _require_all(self, rows_by_id: Mapping[int, neo4j.Record], ids: Sequence[int]) -> list[neo4j.Record]:
+        """Return the rows of some items.
+
+        Raises:
+            StoreDamaged: An item is missing.
+        """
+        missing = next((id for id in ids if id not in rows_by_id), None)
+        if missing is not None:
+            raise self._damaged(f"item {missing} is missing")
+        return [rows_by_id[id] for id in ids]
+
+    def _damaged(self, problem: str) -> StoreDamaged:
+        return StoreDamaged(Damage(self._label, problem, self.collection, self.id))
 
     def _node_keys(self, names: Sequence[str] | None) -> list[str]:
         """Return the node properties that hold some columns, by default all columns."""
@@ -102,7 +119,10 @@ class Neo4jGeneration(ProjectableGeneration):
 
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
         self._require_field(field, value)
-        statement = {"smiles": cypher.FIND_SMILES, "name": cypher.FIND_NAME, "inchikey": cypher.FIND_INCHIKEY}[field]
+        if field == "smiles":
+            statement = cypher.FIND_SMILES if len(value.encode()) <= MAX_INDEXED else cypher.FIND_LONG_SMILES
+        else:
+            statement = {"name": cypher.FIND_NAME, "inchikey": cypher.FIND_INCHIKEY}[field]
         rows = self._read(statement, value=value, digest=digest(value), after=after, limit=limit)
         return [row["id"] for row in rows]
 
@@ -128,7 +148,7 @@ class Neo4jGeneration(ProjectableGeneration):
         threshold = _threshold(as_float32(min_similarity))
         (row,) = self._connection.read(
             cypher.NEIGHBORS.format(label=self._label),
-            graph=self._token,
+            graph=self._number,
             id=id,
             threshold=threshold,
             offset=offset,
@@ -195,12 +215,15 @@ class Neo4jGeneration(ProjectableGeneration):
     def fingerprints(self) -> Fingerprints:
         with self._lock:
             if self._fingerprints is None:
-                rows = (
-                    row["fingerprint"]
-                    for start in range(0, self.size, _PAGE)
-                    for row in self._read(cypher.FINGERPRINTS, start=start, stop=start + _PAGE)
+                content = b"".join(
+                    row["words"]
+                    for start in range(0, self.size, _FINGERPRINT_PAGE)
+                    for row in self._read(cypher.FINGERPRINTS, start=start, stop=start + _FINGERPRINT_PAGE)
                 )
-                words = np.array(list(rows), np.int64).view(np.uint64)
+                width, rest = divmod(len(content) // 8, max(self.size, 1))
+                if rest:
+                    raise self._damaged("fingerprints are missing")
+                words = np.frombuffer(content, "<u8").reshape(self.size, width)
                 popcounts = np.bitwise_count(words).sum(axis=1, dtype=np.int32)
                 self._fingerprints = Fingerprints(words, popcounts)
             return self._fingerprints
@@ -227,7 +250,7 @@ class Neo4jGeneration(ProjectableGeneration):
         return degrees
 
     def projection(self) -> Projection:
-        return Projection(self._connection, self.collection, self.manifest, self._token)
+        return Projection(self._connection, self.collection, self.manifest, self._number)
 
     def index(self) -> dict[str, NDArray[Any]]:
         return {}

@@ -26,7 +26,7 @@ _DEFAULT_CONCURRENCY = 4  # the most that GDS Community accepts
 TESTED_GDS = ("2.13", "2.26")
 _NO_PROCEDURE = "Neo.ClientError.Procedure.ProcedureNotFound"
 _UNKNOWN_FUNCTION = "Neo.ClientError.Statement.SyntaxError"
-_PREFIX = "graphkin-"  # of the names of projections; the token of the generation follows
+_PREFIX = "graphkin-"  # of the names of projections; the number of the generation follows
 
 
 class Projection:
@@ -36,7 +36,7 @@ class Projection:
     Every method except `drop` raises `StoreError` if the server has no GDS.
     """
 
-    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: str) -> None:
+    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: int) -> None:
         self._connection = connection
         self._collection = collection
         self._manifest = manifest
@@ -196,8 +196,8 @@ def drop_projections(connection: Connection, collection: str, keep: str | None =
                 connection.call(cypher.DROP_PROJECTION, name=projection.name)
 
 
-def drop_projection(connection: Connection, graph: str) -> None:
-    """Drop the projection of the generation with this token, if there is one."""
+def drop_projection(connection: Connection, graph: int) -> None:
+    """Drop the projection of the generation with this number, if there is one."""
     try:
         connection.call(cypher.DROP_PROJECTION, name=_name(graph))
     except StoreError as error:
@@ -205,7 +205,7 @@ def drop_projection(connection: Connection, graph: str) -> None:
             raise
 
 
-def _name(graph: str) -> str:
+def _name(graph: int) -> str:
     return f"{_PREFIX}{graph}"
 
 

@@ -21,12 +21,14 @@ from graphkin.store.base import (
     unknown_generation,
 )
 from graphkin.store.embeddings import EmbeddingWriter
+from graphkin.store.entities import Entities
 from graphkin.store.growth import RewrittenGrowth
 from graphkin.store.keys import Keys
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.draft import Neo4jDraft
 from graphkin.store.neo4j.embeddings import Neo4jEmbeddingWriter, forget_embeddings
+from graphkin.store.neo4j.entities import Neo4jEntities
 from graphkin.store.neo4j.generation import Neo4jGeneration
 from graphkin.store.neo4j.keys import Neo4jKeys
 from graphkin.store.neo4j.projection import drop_projection, is_projected, list_projections, untested_gds_note
@@ -137,10 +139,9 @@ class Neo4jStore(Store):
     def _sweep(self, collection: str) -> None:
         """Remove the data of deleted generations, including deletions that were interrupted."""
         for row in self._connection.read(cypher.DELETED, collection=collection):
-            manifest = Manifest.model_validate_json(row["manifest"])
             drop_projection(self._connection, row["graph"])
             forget_embeddings(self._connection, collection, row["graph"])
-            delete_graph(self._connection, cypher.item_label(manifest.kind), row["graph"])
+            delete_graph(self._connection, row["kind"], row["graph"])
             self._connection.run(cypher.FORGET, collection=collection, graph=row["graph"])
 
     def keep_rerun(self, collection: str, generation: str, rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> None:
@@ -150,6 +151,13 @@ class Neo4jStore(Store):
     def rerun(self, collection: str, generation: str) -> RerunRecord | None:
         rows = self._connection.read(cypher.RERUN, collection=collection, generation=generation)
         return decode_rerun(f"the repeated run of generation {generation[:12]}", rows[0]["content"]) if rows else None
+
+    def entities(self) -> Entities:
+        def read_published(collection: str, generation: str) -> tuple[Manifest, int]:
+            manifest, row = self._read_published(collection, generation)
+            return manifest, row["graph"]
+
+        return Neo4jEntities(self._connection, read_published)
 
     def keys(self) -> Keys:
         return Neo4jKeys(self._connection)

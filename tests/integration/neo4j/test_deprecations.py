@@ -33,7 +33,8 @@ def _format(text: str) -> str:
         fields = {field for _, field, _, _ in Formatter().parse(text)}
     except ValueError:  # braces of a statement that the adapter does not format
         return text
-    names = {"label": LABEL, "key": "id", "place": "`Place`", "index": "`index`", "property": "`vector`"}
+    names = {"label": LABEL, "entity": cypher.entity_label("molecule"), "key": "id"}
+    names |= {"place": "`Place`", "index": "`index`", "property": "`vector`"}
     return text.format(**names, dimensions=8) if fields & names.keys() else text
 
 

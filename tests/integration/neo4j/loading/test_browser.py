@@ -34,7 +34,7 @@ EDGE_PROPERTIES = {
     "text-color-internal",
     "caption",
 }
-TYPES = {"HAS", "LINKED", "SIMILAR", "SPANS"}
+TYPES = {"HAS", "LINKED", "OF", "SIMILAR", "SPANS"}
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_perspective_names_labels_types_and_properties_of_the_schema(ask: Any, s
         assert [each["propertyKey"] for each in PERSPECTIVE["labels"][label]] == [*properties]
         (caption,) = category["captionKeys"]
         assert not properties[caption]["exclude"]
-        hidden = {"graph", "digest", "fingerprint", "dropped", "manifest", "current", "structure"}
+        hidden = {"graph", "digest", "dropped", "recipe", "current", "structure"}
         assert {name for name, each in properties.items() if each["exclude"]} == properties.keys() & hidden
     assert {each["name"] for each in PERSPECTIVE["relationshipTypes"]} == TYPES
     for segment in PERSPECTIVE["metadata"]["pathSegments"]:
@@ -170,7 +170,7 @@ def test_queries_of_the_page_draw_what_it_says(ask: Any, edges: nx.Graph) -> Non
     limit = int(parameters["limit"])
     values = {"collection": "nci", "id": hub, "limit": limit}
     collections, similar, neighbors, tree = [ask(query, **values) for query in QUERIES]
-    assert {n["name"] for n in collections.nodes if "kind" in n} == {"nci", "atlas", "karate"}
+    assert {n["name"] for n in collections.nodes if "GraphkinCollection" in n.labels} == {"nci", "atlas", "karate"}
     assert pairs(similar, "SIMILAR") == strongest(edges, limit)
     assert {n["id"] for n in neighbors.nodes} == nearest(edges, hub, limit) | {hub}
     steps = [*tree.relationships]

@@ -129,7 +129,10 @@ def test_versions_are_listed_and_compared(run: Any, cookbook: Any, generations: 
     listing, comparison = cookbook["Versions"]
     ids = [each.id for each in generations]
     assert len(ids) == 3
-    assert run(listing, collection="mine") == [{"generation": id, "current": id == ids[-1]} for id in ids]
+    assert run(listing, collection="mine") == [
+        {"generation": each.id, "current": each.id == ids[-1], "items": each.size, "edges": each.manifest.edges}
+        for each in generations
+    ]
     old, new = generations[0], generations[-1]
     before, after = ({smiles: id for id, (smiles,) in enumerate(table(each, "smiles"))} for each in (old, new))
     expected = [("added", after[smiles], smiles) for smiles in after.keys() - before.keys()]

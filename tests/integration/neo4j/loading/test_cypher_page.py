@@ -13,7 +13,8 @@ import pytest
 from graphkin.cli import run
 from graphkin.store import open_store
 
-PAGE = (Path(__file__).parents[4] / "docs" / "reference" / "neo4j.md").read_text(encoding="utf-8")
+PAGE_PATH = Path(__file__).parents[4] / "docs" / "reference" / "neo4j.md"
+PAGE = PAGE_PATH.read_text(encoding="utf-8")
 SECTIONS = {
     int(number): re.findall(r"```cypher\n(.*?)```", text, re.DOTALL)
     for number, text in re.findall(r"^### (\d+)\. (.*?)(?=^##|\Z)", PAGE, re.DOTALL | re.MULTILINE)
@@ -55,15 +56,19 @@ def hub(graph: nx.Graph) -> int:
 def ask_page(
     spare_neo4j: Any, nci_store: Path, hierarchy: nx.Graph, pair: tuple[int, int]
 ) -> Iterator[Callable[..., list[dict[str, Any]]]]:
-    """Yield ask_page(number, at=0, raw=False), which returns the rows or the graph of a query in read-only sessions."""
+    """Yield ask_page(number, at=0, raw=False, write=False), which returns the rows or the graph of a query.
+
+    Sessions are read-only, unless `write` is true.
+    """
     spare_neo4j.clear()
     assert run(["load", "--store", str(nci_store), "--collection", "nci", "--to", spare_neo4j.url]) == 0
     parameters = {"collection": "nci", "tau": TAU, "weight": WEIGHT, "limit": LIMIT}
     parameters |= {"smiles": hierarchy.nodes[pair[0]]["smiles"], "other": hierarchy.nodes[pair[1]]["smiles"]}
     with neo4j.GraphDatabase.driver(spare_neo4j.url, auth=(spare_neo4j.user, spare_neo4j.password)) as driver:
 
-        def run_query(number: int, at: int = 0, raw: bool = False) -> Any:
-            with driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
+        def run_query(number: int, at: int = 0, raw: bool = False, write: bool = False) -> Any:
+            access = neo4j.WRITE_ACCESS if write else neo4j.READ_ACCESS
+            with driver.session(default_access_mode=access) as session:
                 result = session.run(SECTIONS[number][at], parameters)
                 return result.graph() if raw else [record.data() for record in result]
 
@@ -151,10 +156,17 @@ def test_section_8_finds_activity_cliffs(ask_page: Any, hierarchy: nx.Graph) -> 
     assert [(row["source"], row["target"], row["similarity"]) for row in ask_page(8)] == ranked
 
 
-def test_section_9_finds_communities(ask_page: Any, hierarchy: nx.Graph) -> None:
+def test_section_9_finds_communities(ask_page: Any, hierarchy: nx.Graph, spare_neo4j: Any) -> None:
     assert ask_page(9) == [{"nodes": len(hierarchy), "relationships": 2 * hierarchy.number_of_edges()}]
     result_rows = ask_page(9, 1)
-    assert ask_page(9, 2) == [{"graphName": "communities"}]
+    assert ask_page(9, 2, write=True) == [{"compounds": len(hierarchy)}]
+    assert ask_page(9, 3) == [{"graphName": "communities"}]
+    written = spare_neo4j.ask(
+        "MATCH (e:GraphkinCompound)<-[:OF]-(m) RETURN e.community AS community, m.id AS id ORDER BY id"
+    )
+    assert {row["id"]: row["community"] for row in written} == {
+        id: row["community"] for row in result_rows for id in row["ids"]
+    }
     communities = [row["ids"] for row in result_rows]
     assert sorted(id for ids in communities for id in ids) == sorted(hierarchy)
     assert [row["items"] for row in result_rows] == sorted(map(len, communities), reverse=True)
@@ -173,6 +185,38 @@ def test_section_10_returns_a_graph(ask_page: Any, hierarchy: nx.Graph, pair: tu
     assert {node["name"] for node in result.nodes} == {hierarchy.nodes[id]["name"] for id in expected}
     result_rows = {tuple(sorted(end["id"] for end in each.nodes)): each["similarity"] for each in result.relationships}
     assert result_rows == {tuple(sorted(edge[:2])): edge[2] for edge in expected.edges(data="weight")}
+
+
+STATEMENTS = [
+    block
+    for text in [PAGE, (PAGE_PATH.parents[1] / "tutorials" / "neo4j.md").read_text(encoding="utf-8")]
+    for block in re.findall(r"(?:```cypher|<<'CYPHER')\n(.*?)(?:```|;\nCYPHER)", text, re.DOTALL)
+    if "GraphkinMolecule" in block or "GraphkinCompound" in block
+]
+SLOW_OPERATORS = {"NodeByLabelScan", "AllNodesScan", "CartesianProduct", "UndirectedAllRelationshipsScan"}
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_documented_queries_use_indexes(
+    ask_page: Any, spare_neo4j: Any, hierarchy: nx.Graph, pair: tuple[int, int], statement: str
+) -> None:
+    """The plan of no query scans a label, or pairs all rows of two parts."""
+    del ask_page  # the collection is loaded
+    for schema in re.findall(r"^CREATE (?:CONSTRAINT|INDEX) .*", PAGE, re.MULTILINE):
+        spare_neo4j.ask(schema)
+    parameters = {"collection": "nci", "tau": TAU, "weight": WEIGHT, "limit": LIMIT, "id": pair[0], "name": "aspirin"}
+    parameters |= {"smiles": hierarchy.nodes[pair[0]]["smiles"], "other": hierarchy.nodes[pair[1]]["smiles"]}
+    with neo4j.GraphDatabase.driver(spare_neo4j.url, auth=(spare_neo4j.user, spare_neo4j.password)) as driver:
+        plan = driver.execute_query(f"EXPLAIN {statement}", parameters).summary.plan
+    assert plan is not None
+    assert {operator for operator in operators(plan) if operator in SLOW_OPERATORS} == set()
+
+
+def operators(plan: dict[str, Any]) -> Iterator[str]:
+    """Return the operators of a plan, without the name of the database after them."""
+    yield plan["operatorType"].partition("@")[0]
+    for child in plan.get("children", []):
+        yield from operators(child)
 
 
 def test_read_only_session_may_not_write(ask_page: Any, spare_neo4j: Any) -> None:

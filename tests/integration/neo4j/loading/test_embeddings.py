@@ -337,7 +337,7 @@ def test_vectors_without_a_direction_are_left_out(store: Store, empty_server: An
     ("name", "dimensions", "error", "message"),
     [
         ("my vectors", 8, InvalidInput, "not a valid name"),
-        ("fingerprint", 8, Conflict, "have a property of this name"),
+        ("dropped", 8, Conflict, "have a property of this name"),
         ("molwt", 8, Conflict, "have a property of this name"),
         ("embedding", 4097, InvalidInput, "no vector index for this number of dimensions"),
     ],

@@ -12,7 +12,7 @@ from graphkin.store import open_store
 from graphkin.store.neo4j import cypher
 
 STATEMENTS = (Path(__file__).parents[3] / "stores" / "version_3.cypher").read_text(encoding="utf-8")
-ERROR = r"an older version of graphkin\n.*schema version 3\n.*schema version 5\n.*once the older store is removed"
+ERROR = r"an older version of graphkin\n.*schema version 3\n.*schema version 6\n.*once the older store is removed"
 OTHER_DATA = """
 CREATE (c:Collection {name: 'stamps'})-[:HAS]->(:Generation {graph: 'x'}), (:Draft {graph: 'y'}),
        (:Molecule {graph: 'x', id: 0})-[:SIMILAR]->(:Molecule {smiles: 'CCO'}), (:Batch {graph: 'y'}), (:Name), (:Node)

@@ -179,7 +179,7 @@ def test_examples_of_the_guide(empty_server: Any, molecules: Any, guide_cypher: 
         molecules.publish(store, "other")
         replace(molecules, recipe={"threshold": 0.3}).publish(store, "mine")
         current = near.publish(store, "mine").generation
-    neighbors, small = guide_cypher("Write your own Cypher")
+    neighbors, small, *_ = guide_cypher("Write your own Cypher")
     assert [tuple(row.values()) for row in empty_server.ask(small)] == [
         (rows[id]["smiles"], rows[id]["names"], 10.5 * id, value, text, current)
         for id, value, text in ((0, -0.3, "-3.000e-01"), (1, 0.25, "+2.500e-01"), (7, 1e-7, "+1.000e-07"))
