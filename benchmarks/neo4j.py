@@ -1,6 +1,7 @@
-"""Neo4j store: loading over Bolt and by the importer, positive sets by both engines, and neighbors.
+"""Neo4j store: loading, appending and deleting, positive sets by its engines, neighbors in process and by HTTP.
 
     python -m benchmarks.neo4j [--molecules 20000] [--threshold 0.3] [--loads 3] [--rounds 5] [--queries 500]
+                               [--added 1000]
 
 Needs Java 17 and Maven. The server is the one that the tests start, with a heap of 1 GB, on the same cores. Loading
 does what `graphkin load` does. The generation is deleted and loaded again, because a freshly started server is slower.
@@ -19,11 +20,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import neo4j
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.data import smiles_file
+from benchmarks.data import molecules
+from benchmarks.http import reply, wait
+from benchmarks.http import served as http_served
+from graphkin.api.app import create_app
+from graphkin.api.settings import Settings
 from graphkin.ingest import pipeline
+from graphkin.ingest.append import append
 from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.policy import Policy
 from graphkin.similarity.molecules.recipe import resolve
@@ -142,6 +149,66 @@ def measure_positives(generation: Generation, rounds: int) -> None:
     print(f"    {'gds / snapshot':30} {rates[0] / rates[1]:12.3f}")
 
 
+def measure_one_anchor(generation: Generation, queries: int) -> None:
+    """Time requests for the positives of one anchor, one after the other."""
+    anchors = np.random.default_rng(0).integers(0, generation.size, (queries, 1)).astype(np.int32)
+    print(f"  positives of one anchor, median and 95th percentile of {queries} requests")
+    for engine in ("cypher", "gds"):
+        sampler = generation.sampler(engine)
+        sampler.prepare()
+        for name in ("first_order", "random_walk"):
+            policy, seconds = Policy.from_name(name), []
+            for epoch, anchor in enumerate(anchors):
+                begin = time.perf_counter()
+                sampler.positives(anchor, policy, 0, epoch)
+                seconds.append(time.perf_counter() - begin)
+            median, late = 1000 * np.percentile(seconds, [50, 95])
+            print(f"    {engine + ', ' + name:30} {median:12.1f} ms {late:12.1f} ms")
+
+
+def measure_http(url: str, generation: Generation, queries: int, rounds: int) -> None:
+    """Compare the API with a driver that sends the same query and does nothing with the rows."""
+    ids = np.random.default_rng(0).integers(0, generation.size, queries).tolist()
+    statement = (
+        "MATCH (g:GraphkinCurrent {collection: 'benchmark'}) "
+        "MATCH (:GraphkinMolecule {graph: g.graph, id: $id})-[r:SIMILAR]-(m) "
+        "RETURN m.id AS id, m.smiles AS smiles, r.similarity AS similarity ORDER BY similarity DESC, id LIMIT $limit"
+    )
+    settings: dict[str, Any] = {"store": url}
+    with (
+        http_served(lambda: create_app(Settings(**settings))) as api,
+        neo4j.GraphDatabase.driver(url, auth=(os.environ[USER], os.environ[PASSWORD])) as driver,
+        driver.session(default_access_mode=neo4j.READ_ACCESS) as session,
+    ):
+        wait(api)
+
+        def query(_: int) -> None:
+            for id in ids:
+                session.run(statement, id=id, limit=_PAGE).consume()
+
+        def request(_: int) -> None:
+            for id in ids:
+                reply(api, ("GET", f"/v1/collections/benchmark/items/{id}/neighbors?limit={_PAGE}", None, {}))
+
+        rates = [queries / seconds for seconds in in_turns(rounds, request, query)]
+    print(f"  neighbors of one item, {_PAGE} at most, by one client")
+    print(f"    {'HTTP':30} {rates[0]:12,.0f}/s")
+    print(f"    {'a bare query of the driver':30} {rates[1]:12,.0f}/s")
+    print(f"    {'HTTP / bare':30} {rates[0] / rates[1]:12.3f}")
+
+
+def measure_append(server: Store, path: Path) -> None:
+    begin = time.perf_counter()
+    result = append(server, "benchmark", [str(path)])
+    print(f"  append of {result.items:,} items {time.perf_counter() - begin:24.1f} s")
+
+
+def measure_deletion(server: Store, generation: str) -> None:
+    begin = time.perf_counter()
+    server.delete("benchmark", generation)
+    print(f"  deletion of the first generation {time.perf_counter() - begin:12.1f} s")
+
+
 def measure_neighbors(remote: Generation, embedded: Generation, queries: int, rounds: int) -> None:
     ids = np.random.default_rng(0).integers(0, embedded.size, queries).tolist()
 
@@ -149,15 +216,20 @@ def measure_neighbors(remote: Generation, embedded: Generation, queries: int, ro
         return lambda _: [generation.neighbors(id, limit=_PAGE) for id in ids]
 
     rates = [queries / seconds for seconds in in_turns(rounds, query_all(remote), query_all(embedded))]
-    print(f"  neighbours of one item, {_PAGE} at most, one query after the other")
+    print(f"  neighbors of one item, {_PAGE} at most, one query after the other")
     print(f"    {'Neo4j':30} {rates[0]:12,.0f}/s")
     print(f"    {'embedded':30} {rates[1]:12,.0f}/s")
     print(f"    {'Neo4j / embedded':30} {rates[0] / rates[1]:12.4f}")
 
 
-def ingest(folder: Path, store: Store, count: int, threshold: float) -> tuple[str, Manifest]:
-    label, path = smiles_file(folder, count)
-    return label, pipeline.ingest(store, "benchmark", [str(path)], resolve(threshold=threshold))
+def ingest(folder: Path, store: Store, count: int, added: int, threshold: float) -> tuple[str, Manifest, Path]:
+    """Ingest all but the last molecules. Returns a description, the manifest, and a file of the last molecules."""
+    source, lines = molecules(count + added)
+    first, last = folder / "molecules.smi", folder / "added.smi"
+    first.write_text("".join(lines[:-added]))
+    last.write_text("".join(lines[-added:]))
+    manifest = pipeline.ingest(store, "benchmark", [str(first)], resolve(threshold=threshold))
+    return f"{len(lines) - added:,} of {source}", manifest, last
 
 
 def main() -> None:
@@ -167,10 +239,11 @@ def main() -> None:
     parser.add_argument("--loads", type=int, default=3, help="at least 2")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--added", type=int, default=1_000, help="molecules that are appended")
     options = parser.parse_args()
     Neo4jServer.build()
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store", create=True) as store:
-        label, manifest = ingest(Path(folder), store, options.molecules, options.threshold)
+        label, manifest, added = ingest(Path(folder), store, options.molecules, options.added, options.threshold)
         degree = 2 * manifest.edges / manifest.counts.kept
         print(f"{label}, {manifest.edges:,} edges, mean degree {degree:.1f}; load average {os.getloadavg()[0]:.1f}")
         with (
@@ -183,7 +256,11 @@ def main() -> None:
                 same = all(map(np.array_equal, edges_of(source), edges_of(generation)))
                 print(f"    edges {'equal' if same else 'DIFFER'}")
                 measure_positives(generation, options.rounds)
+                measure_one_anchor(generation, options.queries)
                 measure_neighbors(generation, source, options.queries, options.rounds)
+                measure_http(url, generation, options.queries, options.rounds)
+            measure_append(server, added)
+            measure_deletion(server, source.id)
         with store.open("benchmark") as source:
             measure_import(source, Path(folder))
         print(f"load average at the end {os.getloadavg()[0]:.1f}")

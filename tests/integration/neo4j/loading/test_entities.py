@@ -225,6 +225,21 @@ def test_assay_example_of_the_guide(
     assert ranked
 
 
+def test_full_text_index_finds_words_of_names(
+    empty_server: Any, molecules: Any, guide_cypher: Callable[[str], list[str]]
+) -> None:
+    """The statement of the guide finds a compound once, however many generations have it."""
+    rows = [{**row, "names": [f"sodium aspirin {id}"]} if id < 2 else row for id, row in enumerate(molecules.rows)]
+    with open_store(empty_server.url, create=True) as store:
+        for threshold in (0.3, 0.4):
+            replace(molecules, rows=rows, recipe={"threshold": threshold}).publish(store, "mine")
+        replace(molecules, rows=rows).publish(store, "other")
+    empty_server.ask("CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()")
+    (search,) = guide_cypher("Indexes")
+    found = {(row["node.name"], row["node.smiles"]) for row in empty_server.ask(search)}
+    assert found == {(row["names"][0], row["smiles"]) for row in rows[:2]}
+
+
 def test_entities_need_neo4j(graphkin: Callable[..., Any], nci_store: Path) -> None:
     place = ("--store", nci_store, "--collection", "nci")
     for command in (
