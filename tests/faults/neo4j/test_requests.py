@@ -313,7 +313,9 @@ def test_server_stays_ready_if_items_of_one_collection_are_missing(two, server, 
     """The requests that need them fail alone."""
     with serve(server.url) as client:
         server.ask("MATCH (n {graph: $graph, id: 7}) DETACH DELETE n", graph=two)
-        assert client.get("/v1/collections/broken/items/7").status_code == 500
+        response = client.get("/v1/collections/broken/items/7")
+        assert (response.status_code, response.json()["title"]) == (503, "Damaged")
+        assert "item 7 is missing" in response.json()["detail"]
         assert client.get("/v1/collections/broken/items/8").status_code == 200
         assert client.get("/v1/collections/intact/items/7").status_code == 200
         assert client.get("/readyz").status_code == 200
