@@ -57,7 +57,6 @@ _TYPES = {
     "string[]": pa.string(),
     "byte[]": pa.string(),
 }
-_NUMBERED = r"-\d+"  # the end of the names of files of parts, as a pattern
 _BUFFER = 4 * 2**20  # bytes, the default of the importer
 _DELIMITERS = {"\x1f", *map(chr, range(0xE000, 0xF900))}  # the unit separator and private-use characters: rare in names
 
@@ -172,16 +171,19 @@ class _Files:
     def _open_file(
         self, option: str, name: str, columns: Sequence[str], file_name: str | None = None
     ) -> Iterator[Write]:
-        file = f"{file_name or name.replace(':', '-')}.csv"
-        self.declare(option, name, columns, file)
-        with _table(self._folder / file, columns) as table:
+        stem = file_name or name.replace(":", "-")
+        self.declare(option, name, columns, stem, f"{stem}.csv")
+        with _table(self._folder / f"{stem}.csv", columns) as table:
             yield table.write
         self.longest = max(self.longest, table.longest)
 
-    def declare(self, option: str, name: str, columns: Sequence[str], data: str) -> None:
-        """Write a header file, and add the option for its data files, whose names match the pattern `data`."""
+    def declare(self, option: str, name: str, columns: Sequence[str], stem: str, data: str) -> None:
+        """Write a header file, and add the option for its data files, whose names match the pattern `data`.
+
+        `stem` begins the name of the header file.
+        """
         titles = ('"' + column.replace('"', '""') + '"' for column in columns)
-        header = f"{data.removesuffix('.csv').removesuffix(_NUMBERED)}-header.csv"
+        header = f"{stem}-header.csv"
         (self._folder / header).write_text(f"{','.join(titles)}\n", encoding="utf-8")
         self._options.append(f"--{option}={name}={header},{data}")
 
@@ -260,7 +262,7 @@ class Parts:
     def declare(self, generation: Generation, files: _Files) -> None:
         """Write the headers. Raises the same errors as `write_import`."""
         for option, name, columns in self._headers(generation):
-            files.declare(option, name, columns, f"{name}{_NUMBERED}.csv")
+            files.declare(option, name, columns, name, rf"{name}-\d+\.csv")
 
     def _headers(self, generation: Generation) -> list[tuple[str, str, list[str]]]:
         schema = item_schema(generation.manifest)

@@ -10,11 +10,10 @@ import numpy as np
 
 from graphkin.protocol.errors import Conflict, Deleted, InvalidInput
 from graphkin.protocol.manifest import Manifest
-from graphkin.store.columns import item_schema
 from graphkin.store.embeddings import EmbeddingInfo, EmbeddingWriter
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
-from graphkin.store.neo4j.items import RESERVED, NodeProperties
+from graphkin.store.neo4j.items import RESERVED, property_keys
 from graphkin.store.records import Float32, Int32
 
 MAX_DIMENSIONS = 4096  # the most that the vector indexes of the server accept
@@ -201,9 +200,7 @@ def _require_name(name: str, manifest: Manifest) -> None:
             expected="1 to 63 of the characters a-z A-Z 0-9 _, beginning with a letter",
             hint="choose another name with --property, such as embedding_hgc",
         )
-    schema = item_schema(manifest)
-    columns = NodeProperties(schema).for_columns(schema.names)
-    if name in {*RESERVED, *columns}:
+    if name in {*RESERVED, *property_keys(manifest)}:
         raise Conflict(
             "the items have a property of this name",
             given=name,

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 
 from graphkin.protocol.manifest import Manifest
-from graphkin.store.columns import item_schema
 from graphkin.store.entities import Carried, Entities
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
-from graphkin.store.neo4j.items import RESERVED, NodeProperties
+from graphkin.store.neo4j.items import RESERVED, property_keys
 from graphkin.store.neo4j.removal import purge
 
 _PAGE = 2_000  # items per transaction
@@ -41,7 +40,7 @@ class Neo4jEntities(Entities):
         parameters = {
             "source": source_graph,
             "target": target_graph,
-            "own": [*RESERVED, *embeddings, *_property_keys(manifest), *_property_keys(target_manifest)],
+            "own": [*RESERVED, *embeddings, *property_keys(manifest), *property_keys(target_manifest)],
             "types": cypher.ITEM_RELATIONSHIPS,
         }
         counts = dict.fromkeys(Carried.__dataclass_fields__, 0)
@@ -51,9 +50,3 @@ class Neo4jEntities(Entities):
                 for name in row.keys():  # noqa: SIM118 - a record iterates over its values
                     counts[name] += row[name]
         return Carried(**counts)
-
-
-def _property_keys(manifest: Manifest) -> list[str]:
-    """Return the node properties that hold the properties of items."""
-    schema = item_schema(manifest)
-    return NodeProperties(schema).for_columns(schema.names)

@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.values import Kind
-from graphkin.store.columns import ID, ITEM_SCHEMA, texts, unique_titles, values
+from graphkin.store.columns import ID, ITEM_SCHEMA, item_schema, texts, unique_titles, values
 from graphkin.store.identity import content_digest
 
 RESERVED = ("graph", "id", *ITEM_SCHEMA.names, "long_smiles", "dropped", "name")
@@ -88,6 +89,12 @@ class NodeProperties:
             columns.append(_column(field, parts))
             fields.append(field)
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+
+def property_keys(manifest: Manifest) -> list[str]:
+    """Return the node properties that hold the columns of the items of a generation."""
+    schema = item_schema(manifest)
+    return NodeProperties(schema).for_columns(schema.names)
 
 
 def split_smiles(smiles: Sequence[str | None]) -> tuple[list[str | None], list[str | None]]:
