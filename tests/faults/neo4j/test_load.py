@@ -187,8 +187,8 @@ def test_killed_command_can_be_repeated(at, write_scenario, server, proxy, graph
     """The command is killed in the middle, or after the server has published and before it has confirmed."""
     write_scenario.reset()
     last = int(at * write_scenario.commits)
+    proxy.strike(lambda number: number == last, lost="reply", then=lambda: process.kill())
     with graphkin.start_process(*write_scenario.arguments(proxy.url)) as process:
-        proxy.strike(lambda number: number == last, lost="reply", then=process.kill)
         assert process.wait(60) == -signal.SIGKILL
     assert write_scenario.is_done() == (at == 1)
     if at < 1:
