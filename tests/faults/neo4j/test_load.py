@@ -1,6 +1,7 @@
 """Commands that write to Neo4j while connections are cut, or while the command or the server is killed."""
 
 import signal
+import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -187,6 +188,7 @@ def test_killed_command_can_be_repeated(at, write_scenario, server, proxy, graph
     """The command is killed in the middle, or after the server has published and before it has confirmed."""
     write_scenario.reset()
     last = int(at * write_scenario.commits)
+    process: subprocess.Popen[bytes]
     proxy.strike(lambda number: number == last, lost="reply", then=lambda: process.kill())
     with graphkin.start_process(*write_scenario.arguments(proxy.url)) as process:
         assert process.wait(60) == -signal.SIGKILL
