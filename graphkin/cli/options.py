@@ -25,7 +25,7 @@ _STORE_OPTION: dict[str, Any] = {
     "envvar": STORE_VARIABLE,
     "show_envvar": True,
     "panel": "Collection",
-    "help": "Folder of the store, neo4j://HOST or bolt://HOST of a Neo4j server, or URL of a lake.",
+    "help": "Folder of a store or of a lake, URL of a lake, or neo4j://HOST or bolt://HOST of a Neo4j server.",
 }
 store = option("--store", "store_location", required=True, **_STORE_OPTION)
 optional_store = option("--store", "store_location", **_STORE_OPTION)

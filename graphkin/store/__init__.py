@@ -16,8 +16,8 @@ _SCHEMES = ("neo4j://", "neo4j+s://", "neo4j+ssc://", "bolt://", "bolt+s://", "b
 def open_store(location: str | Path, *, create: bool = False, allow_missing: bool = False) -> "Store":
     """Open a store by its location.
 
-    A folder holds an embedded store. A neo4j:// or bolt:// URL names a Neo4j server. Any other URL names a lake (a
-    Parquet export).
+    A folder holds an embedded store or a lake (a Parquet export). A neo4j:// or bolt:// URL names a Neo4j server. Any
+    other URL names a lake.
 
     Args:
         location: A folder or a URL.
@@ -75,8 +75,17 @@ def is_file_based(location: str) -> bool:
 
 
 def is_lake(location: str) -> bool:
-    """Return whether `open_store` treats the location as the URL of a lake."""
-    return "://" in location and not location.startswith(_SCHEMES)
+    """Return whether `open_store` treats the location as a lake: the URL of one, or a folder that holds one.
+
+    A folder with a catalog is a store, whatever else it holds.
+    """
+    if "://" in location:
+        return not location.startswith(_SCHEMES)
+    from graphkin.store.embedded.catalog import CATALOG
+    from graphkin.store.lake.layout import MANIFEST
+
+    folder = Path(location)
+    return (folder / MANIFEST).is_file() and (folder / "items").is_dir() and not (folder / CATALOG).exists()
 
 
 def open_lake(location: str, *, create: bool = False) -> "Store":

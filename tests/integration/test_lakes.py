@@ -144,6 +144,21 @@ def test_search_of_a_lake_equals_a_folder(served_urls: list[str]) -> None:
     assert replies[0].content == replies[1].content
 
 
+def test_commands_read_the_folder_of_a_lake_as_a_store(
+    graphkin: Graphkin, export_lake: Callable[[str], Path], store_folder: Path
+) -> None:
+    lake = export_lake("nci")
+    arguments = [
+        ("neighbors", "--collection", "nci", "--id", 3),
+        ("search", "CCOC(=O)c1ccccc1", "--collection", "nci", "--limit", 5),
+    ]
+    for command in arguments:
+        of_lake, of_folder = (graphkin(*command, "--store", store, "--json") for store in (lake, store_folder))
+        assert (of_lake.code, of_lake.out) == (0, of_folder.out), of_lake.err
+    assert graphkin("verify", "--store", lake).code == 0
+    assert "nci" in graphkin("info", "--store", lake).out
+
+
 def test_load_needs_either_a_store_or_a_lake(graphkin: Graphkin, tmp_path: Path) -> None:
     for source_options in ((), ("--store", "s"), ("--store", "s", "--lake", "l", "--collection", "c")):
         assert graphkin("load", *source_options, "--to", tmp_path / "t").code == 2

@@ -101,7 +101,7 @@ def epochs(
         raise InvalidInput(
             "--engine spark reads a lake",
             given=f"--store {store_location}",
-            expected="--store with the URL of a lake, such as file:///... or s3://...",
+            expected="--store with a lake: its folder, or a URL such as s3://...",
             hint="`graphkin export lake` writes a collection as a lake",
         )
     policy, export_folder = parse_policy(**policy_options), open_export_folder(output)
@@ -136,12 +136,13 @@ def _write_by_spark(master: str | None, lake: str, plan: "EpochsPlan") -> "Epoch
     from graphkin.cli.runners import open_runner
     from graphkin.export.epochs import write_epochs
     from graphkin.ingest.stages.epochs import sample_parts
+    from graphkin.runtime.files import absolute_location
 
     def sample(missing: list[int]) -> "Iterable[EpochPart]":
         with (
             open_runner("spark", None, master) as spark,
             progress().stage("epochs", len(missing), "parts") as advance,
         ):
-            return sample_parts(spark, lake, plan, missing, advance)
+            return sample_parts(spark, absolute_location(lake), plan, missing, advance)
 
     return write_epochs(plan, sample)

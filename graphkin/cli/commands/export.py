@@ -318,7 +318,7 @@ def lake(store_location: str, collection: str, generation: str | None, output: s
     A lake is a Parquet export of a whole generation, which DuckDB, Polars and Spark can read. The target is a folder,
     or a URL of S3, GCS, HDFS or another file system of fsspec. manifest.json is written last.
 
-    `graphkin load --lake` loads it into a store. Commands that read a store accept the URL of a lake (file:///...,
+    `graphkin load --lake` loads it into a store. Commands that read a store accept a lake (its folder, or a URL such as
     s3://...) as --store.
     """
     from graphkin.cli.output import print_manifest, progress

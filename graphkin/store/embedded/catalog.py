@@ -25,6 +25,9 @@ from graphkin.protocol.values import Kind
 from graphkin.store.base import Collection, require_schema_version, unknown_generation
 from graphkin.store.embedded.database import has_table, integrity_problem, read_transaction, transaction
 
+CATALOG = "catalog.sqlite"
+"""Name of the catalog in the folder of a store."""
+
 APPLICATION_ID = 0x67726B6E  # "grkn"
 SCHEMA_VERSION = 5
 

@@ -14,7 +14,7 @@ from graphkin.protocol.values import Kind
 from graphkin.runtime.files import atomic_path
 from graphkin.store.base import Collection, Draft, Generation, Growth, Store, require_independent
 from graphkin.store.disk import translate_disk_errors
-from graphkin.store.embedded.catalog import Catalog, FutureCatalog
+from graphkin.store.embedded.catalog import CATALOG, Catalog, FutureCatalog
 from graphkin.store.embedded.draft import COLLECTIONS, EmbeddedDraft, sweep
 from graphkin.store.embedded.generation import EmbeddedGeneration
 from graphkin.store.embedded.growth import EmbeddedGrowth
@@ -22,7 +22,7 @@ from graphkin.store.embedded.keys import EmbeddedKeys
 from graphkin.store.keys import Keys
 from graphkin.store.reruns import RerunRecord, decode_rerun, encode_rerun
 
-_CATALOG, _KEYS = "catalog.sqlite", "keys.sqlite"
+_KEYS = "keys.sqlite"
 
 
 class EmbeddedStore(Store):
@@ -50,7 +50,7 @@ class EmbeddedStore(Store):
 
     def __init__(self, folder: Path, *, create: bool = False, allow_missing: bool = False) -> None:
         self._folder = folder
-        self._catalog = Catalog(folder / _CATALOG)
+        self._catalog = Catalog(folder / CATALOG)
         self._collections = folder / COLLECTIONS
         self._locks = folder / "locks"
         if create:
@@ -59,7 +59,7 @@ class EmbeddedStore(Store):
             error = self._missing_store_error()
             if not allow_missing or not isinstance(error, NotFound):
                 raise error
-            self._catalog = FutureCatalog(folder / _CATALOG)
+            self._catalog = FutureCatalog(folder / CATALOG)
             return
         self._catalog.check()
 
@@ -79,7 +79,7 @@ class EmbeddedStore(Store):
             self._catalog.create()
 
     def _has_foreign_files(self) -> bool:
-        return any(not entry.name.startswith((_CATALOG, _KEYS)) for entry in self._folder.iterdir())
+        return any(not entry.name.startswith((CATALOG, _KEYS)) for entry in self._folder.iterdir())
 
     def _require_no_generations(self) -> None:
         """Check that a folder without a catalog has no folder for generations either.
@@ -88,7 +88,7 @@ class EmbeddedStore(Store):
             StoreDamaged: The folder for generations exists, so the catalog was lost.
         """
         if self._collections.is_dir():
-            raise StoreDamaged(Damage(_CATALOG, "it is missing or empty"))
+            raise StoreDamaged(Damage(CATALOG, "it is missing or empty"))
 
     def _missing_store_error(self) -> NotFound | StoreFormat:
         self._require_no_generations()
@@ -96,8 +96,8 @@ class EmbeddedStore(Store):
             return StoreFormat(
                 "this folder is not a graphkin store",
                 given=str(self._folder),
-                expected=f"a folder with {_CATALOG}",
-                hint="name the folder that `graphkin ingest` wrote",
+                expected=f"a folder with {CATALOG}, or a Parquet export (lake) with manifest.json",
+                hint="name the folder that `graphkin ingest` wrote; a lake without manifest.json is unfinished",
             )
         return NotFound(
             "there is no store in this folder",

@@ -136,6 +136,39 @@ def test_folder_without_a_manifest_is_not_a_lake(lake: Path) -> None:
         open_lake(str(lake))
 
 
+def test_folder_of_a_lake_opens_as_its_url_does(lake: Path) -> None:
+    with open_store(lake) as by_folder, open_store(f"file://{lake}") as by_url:
+        assert isinstance(by_folder, LakeStore)
+        assert by_folder.collections() == by_url.collections()
+
+
+def test_folder_of_a_lake_is_not_written_as_a_store(lake: Path, graphs: Any) -> None:
+    with open_store(lake, create=True) as store, pytest.raises(Conflict, match="written once"):
+        graphs.publish(store, "graphs")
+    assert _files(lake) == ["manifest.json", *sorted(FILES)]
+
+
+def test_manifest_without_items_does_not_make_a_lake(tmp_path: Path) -> None:
+    """Exported epochs have a manifest.json too."""
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(StoreFormat, match="not a graphkin store"):
+        open_store(tmp_path)
+
+
+def test_store_with_a_manifest_and_items_opens_as_a_store(tmp_path: Path) -> None:
+    open_store(tmp_path, create=True).close()
+    (tmp_path / "manifest.json").write_text("{}")
+    (tmp_path / "items").mkdir()
+    with open_store(tmp_path) as store:
+        assert not isinstance(store, LakeStore)
+
+
+def test_error_about_an_unfinished_lake_names_its_manifest(lake: Path) -> None:
+    (lake / "manifest.json").unlink()
+    with pytest.raises(StoreFormat, match=r"lake without manifest\.json is unfinished"):
+        open_store(lake)
+
+
 def test_abandoned_draft_is_not_a_lake_and_is_removed(
     reopen: Callable[[], Store], molecules: Any, graphs: Any, tmp_path: Path
 ) -> None:
