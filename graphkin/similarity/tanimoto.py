@@ -16,12 +16,13 @@ from graphkin.similarity.measures import BitSearch
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
 from graphkin.similarity.popcount import common_pairs, common_with, minimum_common, row_popcounts
 from graphkin.similarity.stored_index import load_index
-from graphkin.similarity.tiles import similar_in_tiles
+from graphkin.similarity.tiles import similar_to_fingerprint
 from graphkin.similarity.window import Similarity
 from graphkin.store.base import Generation, as_float32
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
-_TILES_PER_SCAN = 64  # maximum number of tiles per scan: 32,768 items
+_GROWTH = 3  # width of the next range of tiles in multiples of all tiles that have been scanned
+_TILES_PER_SCAN = 4096  # maximum number of tiles per scan, which limits the number of its hits: 2,097,152 items
 
 
 def exact_pairs(
@@ -227,21 +228,23 @@ class TanimotoSearch(Search):
                 threshold = hits.similarity[-1]
         return hits
 
-    def _tile_ranges(self, query_tile: int) -> list[tuple[int, int]]:
-        """Return ranges [first, stop) of tiles, sorted by their distance from `query_tile`.
+    def _tile_ranges(self, query_tile: int) -> Iterator[tuple[int, int]]:
+        """Yield ranges [first, stop) of tiles from `query_tile`, the tile with the popcount of the query, outward.
 
-        The first range consists only of `query_tile`, the tile with the popcount of the query: the first scan has no
-        threshold, so it returns every item that shares a bit with the query.
+        The first range consists only of `query_tile`: the first scan has no threshold, so it returns every item that
+        shares a bit with the query. Later ranges grow with the number of items that have been scanned. The scans are
+        then few, and each returns few hits: the threshold after s items lets about `limit` / s of the other items pass.
         """
-        below = [(max(end - _TILES_PER_SCAN, 0), end) for end in range(query_tile, 0, -_TILES_PER_SCAN)]
-        above = [
-            (start, min(start + _TILES_PER_SCAN, self._tiles))
-            for start in range(query_tile + 1, self._tiles, _TILES_PER_SCAN)
-        ]
-        return [
-            (query_tile, min(query_tile + 1, self._tiles)),
-            *sorted(below + above, key=lambda tiles: max(query_tile - tiles[1], tiles[0] - query_tile)),
-        ]
+        low = max(min(query_tile, self._tiles - 1), 0)
+        high = min(low + 1, self._tiles)
+        yield low, high
+        while low > 0 or high < self._tiles:
+            width = min(_GROWTH * (high - low), _TILES_PER_SCAN)
+            if low > 0:
+                yield max(low - width, 0), low
+            if high < self._tiles:
+                yield high, min(high + width, self._tiles)
+            low, high = max(low - width, 0), min(high + width, self._tiles)
 
     def _scan(self, lists: BitLists, threshold: np.float32, first: int, stop: int) -> Hits:
         """Return the items in the tiles [first, stop) with similarity ≥ threshold and at least one common bit."""
@@ -252,8 +255,7 @@ class TanimotoSearch(Search):
         begin, end = np.searchsorted(popcounts, [int(bound * query_popcount), int(query_popcount / bound) + 2])
         first, stop = max(first, begin // TILE), min(stop, -(-end // TILE))
         min_common = minimum_common(bound, query_popcount + int(popcounts[-1]))
-        # With -1 as the position of the query, the kernel compares the query with every item.
-        _, positions, shared = similar_in_tiles(lists, self._planes, min_common, -1, first, max(first, stop))
+        positions, shared = similar_to_fingerprint(lists, self._planes, min_common, first, max(first, stop))
         similarity = (shared / (query_popcount + popcounts[positions] - shared)).astype(np.float32)
         mask = similarity >= threshold
         return Hits(self._planes.order[positions[mask]], similarity[mask])

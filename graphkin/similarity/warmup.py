@@ -13,7 +13,7 @@ from graphkin.similarity.batch import BatchSearch
 from graphkin.similarity.hits import NO_HITS
 from graphkin.similarity.planes import BitLists, BitPlanes
 from graphkin.similarity.popcount import common_with, minimum_common
-from graphkin.similarity.tiles import similar_in_tiles
+from graphkin.similarity.tiles import similar_to_fingerprint
 from graphkin.store import csr, traverse
 from graphkin.store.components import Components, find_outgrowing_edge
 from graphkin.store.records import Edges, Graph
@@ -35,7 +35,7 @@ def compile_kernels() -> None:
     for fingerprints in (words, words[:1].copy()):  # stored fingerprints are read-only, a selection of them is writable
         common_with(fingerprints, words[0])
     planes = BitPlanes(*(_read_only(array.tolist(), array.dtype) for array in BitPlanes.from_words(words)))
-    similar_in_tiles(BitLists.from_fingerprint(planes, words[0]), planes, minimum_common(0.5, 2), -1, 0, 1)
+    similar_to_fingerprint(BitLists.from_fingerprint(planes, words[0]), planes, minimum_common(0.5, 2), 0, 1)
     list(BatchSearch(planes, words.copy(), 0.5, 1, lambda _: NO_HITS).matches(1))
     forest = Edges(_read_only([0, 0], np.int32), _read_only([1, 2], np.int32), _read_only([0.5] * 2, np.float32))
     Components.from_forest(graph, forest, np.float32(0.5)).medoids(np.array([0], np.int32))
