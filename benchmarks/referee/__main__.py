@@ -61,9 +61,7 @@ def main() -> None:
     parser.add_argument("--k", type=int, nargs="+", default=[10, 70])
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--work", type=Path, default=WORK, help="fingerprints and indexes, by default %(default)s")
-    parser.add_argument(
-        "--cells", type=Path, default=CELLS, help="measurements, by default %(default)s"
-    )
+    parser.add_argument("--cells", type=Path, default=CELLS, help="measurements, by default %(default)s")
     parser.add_argument("--report", action="store_true", help="print the tables of all measurements")
     parser.add_argument("--figure", type=Path, help="draw recall and time to this file")
     options = parser.parse_args()

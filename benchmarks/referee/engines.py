@@ -261,7 +261,7 @@ class PyNNDescent(Engine):
     metric = "Jaccard of bits, which is Tanimoto"
 
     def sweep(self, count: int) -> list[tuple[Settings, list[Settings]]]:
-        return [({"n_neighbors": each}, [{}]) for each in (31, 101) if each < count]
+        return [({"n_neighbors": each}, [{}]) for each in (31, 71) if each < count]
 
     def build(self, words: UInt64, settings: Settings, threads: int) -> NDArray[np.integer]:
         from pynndescent import NNDescent
