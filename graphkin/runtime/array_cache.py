@@ -1,7 +1,8 @@
 """A cache of arrays in a folder that threads and processes share.
 
 folder/
-  <SHA-256 of the key>/   an entry: one .npy file per array, and key.json with the key and the SHA-256 of each array
+  <SHA-256 of the key>/   an entry: one .npy file per array, key.json with the key and the SHA-256 of each array, and
+                          checked.json (`runtime.checked_files`)
   .<...>.partial/         an entry that is being written, or that a killed process left
   .index                  lock for opening, adding and deleting entries, which is held briefly
   .building               lock for writing an entry, which is held long: only one process writes at a time
@@ -24,6 +25,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
+from graphkin.runtime.checked_files import file_states, is_checked, record_check
 from graphkin.runtime.files import MapMode, file_sha256, map_array, sha256, sweep, temporary_path
 from graphkin.runtime.folders import FOLDER_MODE, make_private_folder, restrict_files
 
@@ -63,9 +65,9 @@ class ArrayCache:
         Threads and processes may use the same folder. Any process may be killed at any time.
 
     Persistence:
-        Entries survive restarts. Files are not synced, so a power cut can damage an entry. When a process opens an
-        entry for the first time, it compares the checksums and deletes the entry if it is damaged. An entry also counts
-        as damaged if `read` raises `ValueError` or `TypeError`.
+        Entries survive restarts. Files are not synced, so a power cut can damage an entry. The first process that opens
+        an entry after the machine started, or after a file of the entry changed, compares the checksums and deletes the
+        entry if it is damaged. An entry also counts as damaged if `read` raises `ValueError` or `TypeError`.
 
     Errors:
         Every method raises `OSError` if the folder cannot be read or written.
@@ -139,13 +141,17 @@ class ArrayCache:
         with temporary_path(folder) as draft:
             draft.mkdir(mode=FOLDER_MODE)
             write(draft)
+            states = file_states(draft)
             columns = {path.stem: file_sha256(path) for path in draft.iterdir()}
-            description = {"key": _as_json(key), "columns": columns, "built_at": time.time_ns()}
+            built_at = time.time_ns()
+            description = {"key": _as_json(key), "columns": columns, "built_at": built_at}
             (draft / _KEY).write_text(json.dumps(description), encoding="utf-8")
+            record_check(draft, states)
             restrict_files(draft)
             with self._index():
                 confirm()
                 draft.rename(folder)
+                self._verified[folder.name] = built_at
                 return read(**self._arrays(folder, key))
 
     def get_or_add(self, key: Key, arrays: Mapping[str, NDArray[Any]], read: Callable[..., T]) -> T:
@@ -178,7 +184,8 @@ class ArrayCache:
         description = json.loads((folder / _KEY).read_text(encoding="utf-8"))
         if description["key"] != _as_json(key):
             raise ValueError("its key differs")
-        is_verified = self._verified.get(folder.name) == description["built_at"]
+        states = file_states(folder)
+        is_verified = self._verified.get(folder.name) == description["built_at"] or is_checked(folder, states)
         arrays = {}
         for name, digest in description["columns"].items():
             with (folder / f"{name}.npy").open("rb") as file:
@@ -186,6 +193,8 @@ class ArrayCache:
                     raise ValueError(f"the SHA-256 of {name} is not that of its key")
                 file.seek(0)
                 arrays[name] = map_array(file, self._mode)
+        if not is_verified:
+            record_check(folder, states)
         self._verified[folder.name] = description["built_at"]
         return arrays
 

@@ -15,7 +15,7 @@ from graphkin.store.base import Generation
 
 T = TypeVar("T", bound=NamedTuple)
 
-_CACHE_BYTES = 4 * 2**30  # maximum size of the cached indexes, in bytes
+_CACHE_BYTES = 32 * 2**30  # maximum size of the cached indexes, in bytes
 
 _log = logging.getLogger(__name__)
 

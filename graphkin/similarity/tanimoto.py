@@ -15,12 +15,13 @@ from graphkin.similarity.kind import Advance, Query, Search
 from graphkin.similarity.measures import BitSearch
 from graphkin.similarity.planes import TILE, BitLists, BitPlanes
 from graphkin.similarity.popcount import common_pairs, common_with, minimum_common, row_popcounts
-from graphkin.similarity.stored_index import load_index
+from graphkin.similarity.stored_index import load_index, load_or_compute_index
 from graphkin.similarity.tiles import similar_to_fingerprint
 from graphkin.similarity.window import Similarity
 from graphkin.store.base import Generation, as_float32
 from graphkin.store.records import Float64, Int32, Int64, UInt64
 
+_FEWEST_CACHED = 50_000  # planes of fewer items are built in the time in which a cache is opened
 _GROWTH = 3  # width of the next range of tiles in multiples of all tiles that have been scanned
 _TILES_PER_SCAN = 4096  # maximum number of tiles per scan, which limits the number of its hits: 2,097,152 items
 
@@ -111,6 +112,29 @@ def pairwise_tanimoto(bits: UInt64) -> Similarity:
     return similarity
 
 
+def _load_planes(generation: Generation, words: UInt64) -> BitPlanes:
+    """Return the bit-sliced fingerprints of a generation.
+
+    Planes of the store or the user's cache are memory-mapped, so that all processes that search share their pages.
+    Planes that are built here occupy as much memory of this process as the fingerprints. They are cached if the store
+    keeps none, as a lake, unless they are small. They are not cached if those of the store lack the items of an append,
+    because the next append would make them useless.
+    """
+
+    def is_valid(planes: BitPlanes) -> bool:
+        return planes.is_valid_for(words)
+
+    def compute() -> BitPlanes:
+        return BitPlanes.from_words(words)
+
+    if generation.indexed_count < generation.size:
+        return compute()
+    stored = load_index(generation, BitPlanes, is_valid)
+    if stored is not None or generation.size < _FEWEST_CACHED:
+        return stored or compute()
+    return load_or_compute_index(generation, "bit planes 1", BitPlanes, is_valid, compute)
+
+
 class TanimotoSearch(Search):
     """Search by Tanimoto similarity in a generation whose items have fingerprints.
 
@@ -136,14 +160,7 @@ class TanimotoSearch(Search):
                 expected=f"{64 * words} bits",
                 hint="run `graphkin verify`, then restore a backup or ingest again",
             )
-        # Stored planes are memory-mapped, so that all processes that search share their pages. Planes that are built
-        # here occupy as much memory of this process as the fingerprints. They are built only if the store keeps none,
-        # or if the stored planes lack the items of an append.
-        is_complete = generation.indexed_count == generation.size
-        stored_planes = (
-            load_index(generation, BitPlanes, lambda planes: planes.is_valid_for(stored)) if is_complete else None
-        )
-        self._planes = stored_planes or BitPlanes.from_words(stored)
+        self._planes = _load_planes(generation, stored)
         # Numba compiles a kernel separately for writable and for read-only arrays. Memory-mapped planes are read-only,
         # so planes built here are made read-only too, to use the same compiled kernel.
         for array in self._planes:

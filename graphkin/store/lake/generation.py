@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from graphkin.protocol.errors import Damage, StoreDamaged
+from graphkin.runtime.files import write_array
 from graphkin.store import csr
 from graphkin.store.base import Field
 from graphkin.store.columns import ID, item_schema
@@ -193,7 +195,12 @@ class LakeGeneration(MappedGeneration):
         if not self._files.parts("fingerprints"):
             return Fingerprints(np.empty((self.size, 0), np.uint64), np.zeros(self.size, np.int32))
         words = self._array_per_item("fingerprints")
-        return Fingerprints(words, np.bitwise_count(words).sum(axis=1, dtype=np.int32))
+
+        def write_popcounts(folder: Path) -> None:
+            write_array(folder / "popcounts.npy", np.bitwise_count(words).sum(axis=1, dtype=np.int32))
+
+        # They are cached because counting reads all fingerprints, of which a search otherwise reads none.
+        return Fingerprints(words, **self._files.computed_arrays("popcounts", "fingerprints", write_popcounts))
 
     def index(self) -> dict[str, NDArray[Any]]:
         return {}

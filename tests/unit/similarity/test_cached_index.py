@@ -1,9 +1,11 @@
 """The index that this machine keeps for a store that keeps none: found again, or made again, never believed."""
 
 import json
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from io import BufferedReader
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphkin.runtime import array_cache, files
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.wl import Features
 from graphkin.similarity.stored_index import load_or_compute_index
@@ -92,6 +95,42 @@ def test_a_damaged_one_is_made_again(folder: Path, opened: Opened, spoil: Any, v
         index, number = opened()
         assert number == made
         assert _same(index, INDEX)
+
+
+def _set_written_an_hour_ago(entry: Path) -> None:
+    for path in entry.glob("*.npy"):
+        written_at = path.stat().st_mtime_ns - 3600 * 10**9
+        os.utime(path, ns=(written_at, written_at))
+
+
+def test_later_processes_do_not_read_a_checked_entry_again(
+    folder: Path, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened()
+    (entry,) = _entries(folder)
+    _set_written_an_hour_ago(entry)
+    read: list[str] = []
+
+    def hash_file(file: BufferedReader) -> str:
+        read.append(file.name)
+        return files.sha256(file)
+
+    monkeypatch.setattr(array_cache, "sha256", hash_file)
+    for hashed in (len(SubtreeIndex._fields), 0, 0):
+        read.clear()
+        index, number = opened()
+        assert number == 0
+        assert _same(index, INDEX)
+        assert len(read) == hashed
+
+
+def test_an_entry_that_changes_after_its_check_is_made_again(folder: Path, opened: Opened) -> None:
+    opened()
+    (entry,) = _entries(folder)
+    _set_written_an_hour_ago(entry)
+    opened()
+    _flip(entry / "graph.npy")
+    assert opened()[1] == 1
 
 
 def test_that_of_another_key_is_not_taken(folder: Path, opened: Opened) -> None:

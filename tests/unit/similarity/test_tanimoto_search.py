@@ -1,5 +1,8 @@
 """A search by one fingerprint finds what a comparison with every item finds, in the same order."""
 
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,14 +38,15 @@ def _similarities(query: np.ndarray, items: np.ndarray) -> np.ndarray:
     return (shared / np.maximum(union, 1)).astype(np.float32)
 
 
-def _search(words: np.ndarray) -> BitsSearch:
-    """Return a search in a generation that has these fingerprints and keeps their index."""
+def _search(words: np.ndarray, *, has_index: bool = True, indexed_count: int | None = None) -> BitsSearch:
+    """Return a search in a generation that has these fingerprints and may keep their index."""
     planes = BitPlanes.from_words(words)
     generation: Any = SimpleNamespace(
+        id=sha256(words.tobytes()).hexdigest(),
         size=len(words),
-        indexed_count=len(words),
+        indexed_count=len(words) if indexed_count is None else indexed_count,
         fingerprints=lambda: Fingerprints(words, np.bitwise_count(words).sum(axis=1, dtype=np.int32)),
-        index=planes._asdict,
+        index=planes._asdict if has_index else dict,
     )
     return BitsSearch(generation, words.shape[1])
 
@@ -115,3 +119,76 @@ def test_pairs_of_one_fingerprint_equal_those_of_many(bits: int, density: float)
                 result = similar_to_fingerprint(lists, planes, min_common, first, stop)
                 assert result[0].tolist() == positions.tolist()
                 assert result[1].tolist() == shared.tolist()
+
+
+@pytest.fixture
+def index_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of cached indexes, for collections of any size."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(tanimoto, "_FEWEST_CACHED", 1)
+    return tmp_path / "graphkin" / "indexes"
+
+
+@pytest.fixture
+def count_builds(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Return a function that creates a search, as `_search` does, and returns how often it built the index."""
+    builds = []
+    build = BitPlanes.from_words
+
+    def from_words(words: np.ndarray) -> BitPlanes:
+        builds.append(words)
+        return build(words)
+
+    monkeypatch.setattr(BitPlanes, "from_words", from_words)
+
+    def count(words: np.ndarray, **options: Any) -> int:
+        before = len(builds)
+        search = _search(words, **options)
+        hits = search.search(Query("", (words[0],)), None, 5)
+        similarity = _similarities(words[0], words)
+        assert hits.ids.tolist() == np.argsort(-similarity, kind="stable")[:5].tolist()
+        return len(builds) - before - 1  # `_search` builds one itself
+
+    return count
+
+
+def test_index_is_built_once_if_the_store_keeps_none(index_folder: Path, count_builds: Callable[..., int]) -> None:
+    rng = np.random.default_rng(0)
+    one, other = (_random_words(rng, 1200, 128, 0.2) for _ in range(2))
+    assert [count_builds(words, has_index=False) for words in (one, one, other, one)] == [1, 0, 1, 0]
+    assert len([path for path in index_folder.iterdir() if path.is_dir()]) == 2
+
+
+def test_damaged_cached_index_is_built_again(index_folder: Path, count_builds: Callable[..., int]) -> None:
+    words = _random_words(np.random.default_rng(1), 1200, 128, 0.2)
+    assert count_builds(words, has_index=False) == 1
+    (planes,) = index_folder.glob("*/lacking.npy")
+    content = bytearray(planes.read_bytes())
+    content[-100] ^= 255
+    planes.write_bytes(content)
+    assert [count_builds(words, has_index=False) for _ in range(2)] == [1, 0]
+
+
+def test_index_is_built_in_memory_if_the_cache_cannot_be_written(
+    index_folder: Path, count_builds: Callable[..., int]
+) -> None:
+    index_folder.parent.mkdir()
+    index_folder.touch()  # a file where a folder is expected
+    words = _random_words(np.random.default_rng(2), 1200, 128, 0.2)
+    assert [count_builds(words, has_index=False) for _ in range(2)] == [1, 1]
+
+
+def test_stored_and_outgrown_indexes_are_not_cached(index_folder: Path, count_builds: Callable[..., int]) -> None:
+    words = _random_words(np.random.default_rng(3), 1200, 128, 0.2)
+    assert count_builds(words) == 0
+    assert count_builds(words, indexed_count=1000) == 1
+    assert not index_folder.exists()
+
+
+def test_index_of_few_items_is_not_cached(
+    index_folder: Path, count_builds: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tanimoto, "_FEWEST_CACHED", 1201)
+    words = _random_words(np.random.default_rng(4), 1200, 128, 0.2)
+    assert [count_builds(words, has_index=False) for _ in range(2)] == [1, 1]
+    assert not index_folder.exists()
