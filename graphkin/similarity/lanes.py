@@ -63,6 +63,23 @@ def store(typing_context: Any, words: Any, start: Any, value: Any) -> Any:  # no
     return types.none(words, types.uint64, lanes), generate
 
 
+@_intrinsic
+def prefetch(typing_context: Any, words: Any, start: Any) -> Any:  # noqa: ARG001
+    """Ask the processor to bring the eight words of a contiguous uint64 array from index `start` on into its cache."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        )
+        address = builder.bitcast(_address(context, builder, signature, arguments), byte)
+        for_reading, into_all_caches, data = number(0), number(3), number(1)
+        builder.call(function, [address, for_reading, into_all_caches, data])
+        return context.get_dummy_value()
+
+    return types.none(words, types.uint64), generate
+
+
 def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
     return builder.bitcast(builder.gep(array.data, [arguments[1]]), _VECTOR.as_pointer())

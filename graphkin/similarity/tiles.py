@@ -13,7 +13,7 @@ overflowed at the end is called remaining. Its counter gives the exact number of
 
 import numpy as np
 
-from graphkin.similarity.lanes import WORDS, Vector, all_set, load, spread, store
+from graphkin.similarity.lanes import WORDS, Vector, all_set, load, prefetch, spread, store
 from graphkin.similarity.planes import STEP, TILE, BitLists, BitPlanes, UInt16
 from graphkin.similarity.popcount import popcount
 from graphkin.store.kernels import inline_kernel, kernel
@@ -123,6 +123,8 @@ def _next_remaining_tile(
         max_lacking = row_popcount - fewest
         if max_lacking >= 0 and max_popcount >= fewest:
             prefix = min(-(-(max_lacking + margin) // STEP) * STEP, len(ranks))
+            if tile + 1 < stop:
+                _prefetch_planes(lacking, np.uint64((tile + 1) * lacking.shape[1]), ranks, prefix)
             outcome = _add_planes(
                 lacking,
                 np.uint64(tile * lacking.shape[1]),
@@ -139,6 +141,16 @@ def _next_remaining_tile(
                 break
         tile += 1
     return tile, max_lacking, margin
+
+
+@kernel
+def _prefetch_planes(vectors: UInt64, base: np.uint64, ranks: UInt16, count: int) -> None:
+    """Bring the planes of the first `count` ranks in the tile at `base` into the processor's cache.
+
+    They lie far apart, so the processor does not do this by itself, and a single row uses each of them only once.
+    """
+    for at in range(count):
+        prefetch(vectors, base + np.uint64(ranks[at]) * np.uint64(WORDS))
 
 
 @kernel

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numba import njit
 
-from graphkin.similarity.lanes import BITS, WORDS, all_set, load, spread, store
+from graphkin.similarity.lanes import BITS, WORDS, all_set, load, prefetch, spread, store
 
 number = st.integers(0, 2**BITS - 1)
 
@@ -41,6 +41,11 @@ def _exclusive(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
 @njit
 def _shifted(source: np.ndarray, start: int, target: np.ndarray) -> None:
     store(target, np.uint64(start), load(source, np.uint64(start)))
+
+
+@njit
+def _prefetch(words: np.ndarray, start: int) -> None:
+    prefetch(words, np.uint64(start))
 
 
 @njit
@@ -85,3 +90,11 @@ def test_all_set_detects_a_missing_bit(missing: int) -> None:
     assert _all_set(_words(2**BITS - 1))
     assert not _all_set(_words(2**BITS - 1 - (1 << missing)))
     assert not _all_set(_words(1 << missing))
+
+
+@pytest.mark.parametrize("start", [0, 3, 2**50])
+def test_prefetch_changes_nothing_wherever_it_points(start: int) -> None:
+    """A prefetch of an address that is not mapped has no effect."""
+    words = np.arange(24, dtype=np.uint64)
+    _prefetch(words, start)
+    assert words.tolist() == list(range(24))
