@@ -239,29 +239,12 @@ class TanimotoSearch(Search):
         threshold of each scan is the similarity of the last of them.
         """
         hits, threshold = NO_HITS, np.float32(0)
-        for first, stop in self._tile_ranges(int(np.searchsorted(self._planes.popcounts, lists.popcounts[0])) // TILE):
+        query_tile = int(np.searchsorted(self._planes.popcounts, lists.popcounts[0])) // TILE
+        for first, stop in _tile_ranges(query_tile, self._tiles):
             hits = hits.concatenate(self._scan(lists, threshold, first, stop)).best(limit)
             if len(hits.ids) == limit:
                 threshold = hits.similarity[-1]
         return hits
-
-    def _tile_ranges(self, query_tile: int) -> Iterator[tuple[int, int]]:
-        """Yield ranges [first, stop) of tiles from `query_tile`, the tile with the popcount of the query, outward.
-
-        The first range consists only of `query_tile`: the first scan has no threshold, so it returns every item that
-        shares a bit with the query. Later ranges grow with the number of items that have been scanned. The scans are
-        then few, and each returns few hits: the threshold after s items lets about `limit` / s of the other items pass.
-        """
-        low = max(min(query_tile, self._tiles - 1), 0)
-        high = min(low + 1, self._tiles)
-        yield low, high
-        while low > 0 or high < self._tiles:
-            width = min(_GROWTH * (high - low), _TILES_PER_SCAN)
-            if low > 0:
-                yield max(low - width, 0), low
-            if high < self._tiles:
-                yield high, min(high + width, self._tiles)
-            low, high = max(low - width, 0), min(high + width, self._tiles)
 
     def _scan(self, lists: BitLists, threshold: np.float32, first: int, stop: int) -> Hits:
         """Return the items in the tiles [first, stop) with similarity ≥ threshold and at least one common bit."""
@@ -287,3 +270,26 @@ class TanimotoSearch(Search):
         shared = common_with(self._fingerprints.words[others], bits)
         union = self._fingerprints.popcounts[others] + np.bitwise_count(bits).sum(dtype=np.int32) - shared
         return shared / np.maximum(union, 1)
+
+
+def _tile_ranges(query_tile: int, tiles: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges [first, stop) of tiles from `query_tile`, the tile with the popcount of the query, outward.
+
+    The first range consists only of `query_tile`: the first scan has no threshold, so it returns every item that shares
+    a bit with the query. Later ranges grow with the number of items that have been scanned. The scans are then few, and
+    each returns few hits: the threshold after s items lets about `limit` / s of the other items pass.
+
+    Args:
+        query_tile: The tile. It is `tiles` if all items have fewer bits than the query.
+        tiles: Number of tiles.
+    """
+    low = max(min(query_tile, tiles - 1), 0)
+    high = min(low + 1, tiles)
+    yield low, high
+    while low > 0 or high < tiles:
+        width = min(_GROWTH * (high - low), _TILES_PER_SCAN)
+        if low > 0:
+            yield max(low - width, 0), low
+        if high < tiles:
+            yield high, min(high + width, tiles)
+        low, high = max(low - width, 0), min(high + width, tiles)

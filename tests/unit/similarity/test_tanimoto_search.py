@@ -87,6 +87,15 @@ def test_hits_equal_a_comparison_with_every_item(
     _require_exact(words, queries, min_similarity, limit)
 
 
+@given(tiles=st.integers(0, 30_000), data=st.data())
+def test_few_scans_cover_each_tile_once(tiles: int, data: st.DataObject) -> None:
+    ranges = list(tanimoto._tile_ranges(data.draw(st.integers(0, tiles)), tiles))
+    covered = sorted(scan for scan in ranges if scan[0] < scan[1])
+    assert [tile for first, stop in covered for tile in range(first, stop)] == list(range(tiles))
+    assert len(ranges) <= 25
+    assert ranges[0][1] - ranges[0][0] == min(tiles, 1)
+
+
 @pytest.mark.parametrize("widest", [1, 2, 5])
 def test_hits_do_not_depend_on_the_widths_of_scans(monkeypatch: pytest.MonkeyPatch, widest: int) -> None:
     monkeypatch.setattr(tanimoto, "_TILES_PER_SCAN", widest)
