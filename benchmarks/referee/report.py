@@ -21,9 +21,12 @@ class Row(NamedTuple):
     def engine(self) -> str:
         return str(self.build["engine"])
 
-    def seconds_of(self, count: int) -> float:
-        """Return the seconds to build the index and to search all of its `count` items, from those of the queries."""
-        return float(self.build["seconds"] + count * self.search["seconds"] / self.search["queries"])
+    def seconds_of(self, count: int, name: str = "seconds") -> float:
+        """Return the seconds to build the index and to search all of its `count` items, from those of the queries.
+
+        `name` is that of wall-clock or of processor time in the cells.
+        """
+        return float(self.build[name] + count * self.search[name] / self.search["queries"])
 
 
 class Judged(NamedTuple):
@@ -94,9 +97,9 @@ def _table(case: Judged) -> Iterable[str]:
         cells = [
             row.engine,
             describe(row.build["settings"], row.search["search"]),
-            f"{row.build['seconds']:.1f}",
+            f"{row.build['seconds']:.1f} ({row.build['processor_seconds']:.1f})",
             f"{1000 * row.search['seconds'] / row.search['queries']:.2f}",
-            f"{row.seconds_of(count):,.0f}",
+            f"{row.seconds_of(count):,.0f} ({row.seconds_of(count, 'processor_seconds'):,.0f})",
             f"{max(row.build['peak_mib'], row.search['peak_mib']):,.0f}",
             f"{row.search['candidates']:,.0f}",
             *(_share(each) for each in [*shares, recall["complete"][lowest]]),

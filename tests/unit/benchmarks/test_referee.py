@@ -259,11 +259,17 @@ def test_report_extrapolates_from_the_queries_and_never_rounds_to_1(tmp_path: Pa
         "molecules": 100_000, "threshold": 0.6, "pairs": 5, "seconds": 1.0, "processor_seconds": 2.0, "peak_mib": 300,
         "queries": 100, "neighbors": {"0.6": {"pairs": 4, "with": 3, "most": 2}}, "sha256": {"graph": "abc"},
     }  # fmt: skip
-    build = {"engine": "usearch", "settings": {"connectivity": 16}, "seconds": 10.0, "peak_mib": 400}
+    build = {
+        "engine": "usearch",
+        "settings": {"M": 16},
+        "seconds": 10.0,
+        "processor_seconds": 15.0,
+        "peak_mib": 400,
+    }
     recall = {"at_k": {"10": 0.99999}, "at_threshold": {"0.6": 1.0}, "complete": {"0.6": 1.0}}
     searches = [
-        {"search": {"expansion": size}, "seconds": seconds, "queries": 100, "peak_mib": 500, "candidates": 99.6,
-         "recall": recall}
+        {"search": {"expansion": size}, "seconds": seconds, "processor_seconds": 3.0, "queries": 100,
+         "peak_mib": 500, "candidates": 99.6, "recall": recall}
         for size, seconds in ((1600, 2.0), (400, 1.0))
     ]  # fmt: skip
     (folder / "usearch" / "index").mkdir(parents=True)
@@ -274,8 +280,8 @@ def test_report_extrapolates_from_the_queries_and_never_rounds_to_1(tmp_path: Pa
         (folder / path).write_text(json.dumps(cell))
     cases = read_cases(tmp_path)
     assert tables(cases).splitlines()[-2:] == [
-        "| usearch | connectivity 16, expansion 400 | 10.0 | 10.00 | 1,010 | 500 | 100 | .999 | 1 | 1 |",
-        "| usearch | connectivity 16, expansion 1600 | 10.0 | 20.00 | 2,010 | 500 | 100 | .999 | 1 | 1 |",
+        "| usearch | M 16, expansion 400 | 10.0 (15.0) | 10.00 | 1,010 (3,015) | 500 | 100 | .999 | 1 | 1 |",
+        "| usearch | M 16, expansion 1600 | 10.0 (15.0) | 20.00 | 2,010 (3,015) | 500 | 100 | .999 | 1 | 1 |",
     ]
     draw(cases, tmp_path / "figure.svg")
     assert "100,000 molecules, generated with seed 1" in (tmp_path / "figure.svg").read_text()
