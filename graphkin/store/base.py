@@ -844,17 +844,25 @@ class Generation(Closeable):
         Raises:
             NotFound: There is no such numeric property. The error names all of them.
         """
+        return self.numeric_columns([name])[0]
+
+    def numeric_columns(self, names: Sequence[str]) -> list[Float64]:
+        """Return several numeric properties, each as `column` does, from one pass over the items."""
         numeric = [key for key, kind in self.manifest.properties.items() if kind == "number"]
-        if name not in numeric:
+        unknown = next((name for name in names if name not in numeric), None)
+        if unknown is not None:
             raise NotFound(
-                f"there is no numeric property {name!r}",
-                given=name,
+                f"there is no numeric property {unknown!r}",
+                given=unknown,
                 expected=f"one of {', '.join(numeric)}" if numeric else "no name: the items have no numeric property",
                 hint="choose one of the accepted properties",
             )
-        title = titles(self.manifest.properties)[name]
-        parts = [numbers(batch[title]).to_numpy(zero_copy_only=False) for batch in self.columns([title])]
-        return np.concatenate([np.empty(0), *parts])
+        columns = [titles(self.manifest.properties)[name] for name in names]
+        batches = [[numbers(batch[title]) for title in columns] for batch in self.columns(columns)]
+        return [
+            np.concatenate([np.empty(0), *(batch[place].to_numpy(zero_copy_only=False) for batch in batches)])
+            for place in range(len(columns))
+        ]
 
     def dropped(self) -> Int32 | None:
         """Return the number of truncated pairs of each item, (N,) int32, or None if they were not counted."""

@@ -52,12 +52,13 @@ class MoleculeKind(Kind[MoleculeRecipe]):
         )
 
     def load_descriptors(self, generation: Generation, recipe: MoleculeRecipe, digests: bytes) -> MoleculeDescriptors:
+        molwt, rings, heavy_atoms = generation.numeric_columns(["molwt", "rings", "heavy_atoms"])
         return MoleculeDescriptors(
             recipe=recipe,
             bits=generation.fingerprints().words,
-            molwt=generation.column("molwt"),
-            rings=generation.column("rings").astype(np.int32),
-            heavy_atoms=generation.column("heavy_atoms").astype(np.int32),
+            molwt=molwt,
+            rings=rings.astype(np.int32),
+            heavy_atoms=heavy_atoms.astype(np.int32),
             tie=tie_ranks(digests),
         )
 
