@@ -180,14 +180,19 @@ def nodes() -> Hierarchy:
 class Neo4jServer:
     """A real Neo4j with GDS in a separate Java process, which is reached over Bolt with a password.
 
-    `java`: options of the Java virtual machine.
+    Args:
+        home: The folder of its data.
+        java: Options of the Java virtual machine.
+        version: The version of the server.
+        page_cache: Memory in which it keeps its files, such as `2g`.
     """
 
     user, password = "neo4j", "only-for-these-tests"
 
-    def __init__(self, home: Path, *java: str, version: Neo4jVersion = LTS) -> None:
+    def __init__(self, home: Path, *java: str, version: Neo4jVersion = LTS, page_cache: str = "128m") -> None:
         self._home = home
         self._version = version
+        self._page_cache = page_cache
         self._java = (version.java, "-Xmx1g", *java)
         plugins = home / "plugins"
         plugins.mkdir(parents=True)
@@ -220,7 +225,8 @@ class Neo4jServer:
 
         `settings`: lines of `neo4j.conf`, besides those of the version.
         """
-        (self._home / "neo4j.conf").write_text("".join(f"{line}\n" for line in (*self._version.settings, *settings)))
+        lines = (*self._version.settings, f"server.memory.pagecache.size={self._page_cache}", *settings)
+        (self._home / "neo4j.conf").write_text("".join(f"{line}\n" for line in lines))
         classes = [str(TARGET / "classes"), str(self._version.jars / "*")]
         self._log = (self._home / "output.txt").open("ab")
         self._process = subprocess.Popen(

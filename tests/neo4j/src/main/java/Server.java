@@ -6,7 +6,6 @@ import org.neo4j.configuration.connectors.BoltConnector;
 import org.neo4j.configuration.helpers.SocketAddress;
 import org.neo4j.dbms.api.DatabaseManagementService;
 import org.neo4j.dbms.api.DatabaseManagementServiceBuilder;
-import org.neo4j.io.ByteUnit;
 
 /**
  * Neo4j with GDS over Bolt in one process, for tests: {@code Server HOME PORT}, with the settings of HOME/neo4j.conf. It
@@ -20,7 +19,6 @@ public final class Server {
                 .loadPropertiesFromFile(home.resolve("neo4j.conf"))
                 .setConfig(GraphDatabaseSettings.auth_enabled, true)
                 .setConfig(GraphDatabaseSettings.procedure_unrestricted, List.of("gds.*"))
-                .setConfig(GraphDatabaseSettings.pagecache_memory, ByteUnit.mebiBytes(128))
                 .setConfig(BoltConnector.enabled, true)
                 .setConfig(BoltConnector.listen_address, address)
                 .setConfig(BoltConnector.advertised_address, address)
