@@ -3,7 +3,7 @@
 They hold the additions in memory until publication, because additions are small compared with the base.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from graphkin.protocol.errors import Conflict
 from graphkin.protocol.manifest import Manifest, Provenance
 from graphkin.store import csr
 from graphkin.store.base import Draft, Generation, Growth
-from graphkin.store.columns import item_schema, merge_item_tables, narrow_offsets, to_one_batch
-from graphkin.store.identity import BLOCK_SIZE, block_count
+from graphkin.store.columns import item_schema, merge_item_tables, narrow_offsets, titles, to_one_batch
+from graphkin.store.identity import BLOCK_SIZE, BlockHasher, block_count
 from graphkin.store.records import ADDED_NAMES, Change, Edges, Int32, Links, UInt64
 
 _ROWS = 4096  # fingerprints per call
@@ -96,6 +96,29 @@ class BufferedGrowth(Growth):
                 offset = max(start - base_size, 0)
                 parts.append((list(provenance.properties), new_items.slice(offset, stop - base_size - offset)))
             yield narrow_offsets(merge_item_tables(parts, [_names_between(names, start, stop)], provenance))
+
+    def _hash_blocks(self, provenance: Provenance, base_blocks: Sequence[bytes]) -> list[bytes]:
+        """Return the hashes of the blocks of the item table, of which only changed blocks are computed.
+
+        Full blocks of the base keep their hashes. Blocks with new items or new names are hashed. The titles of columns
+        are part of each hash, so all blocks are hashed if the title of a column has changed.
+
+        Args:
+            provenance: The provenance of the grown generation.
+            base_blocks: The hashes of the blocks of the base.
+        """
+        old_titles, new_titles = titles(self.base.manifest.properties), titles(provenance.properties)
+        is_same = all(new_titles[name] == title for name, title in old_titles.items())
+        full_blocks = base_blocks[: self.base.size // BLOCK_SIZE] if is_same else []
+        blocks = [*full_blocks, *[b""] * (block_count(provenance.counts.kept) - len(full_blocks))]
+        stale = np.arange(len(blocks)) >= len(full_blocks)
+        stale[self._new_names()["id"].to_numpy() // BLOCK_SIZE] = True
+        numbers = np.flatnonzero(stale).tolist()
+        for number, items in zip(numbers, self._item_blocks(provenance, numbers), strict=True):
+            hasher = BlockHasher()
+            hasher.update(items)
+            (blocks[number],) = hasher.blocks
+        return blocks
 
     def _change(self) -> Change:
         """Return the removed and added edges."""

@@ -9,13 +9,12 @@ from filelock import BaseFileLock
 
 from graphkin.protocol.manifest import Provenance
 from graphkin.store import csr
-from graphkin.store.columns import titles, to_one_batch
+from graphkin.store.columns import to_one_batch
 from graphkin.store.embedded.catalog import Catalog
 from graphkin.store.embedded.draft import FolderDraft
 from graphkin.store.embedded.generation import EmbeddedGeneration
 from graphkin.store.embedded.increment import INCREMENT, Increment
 from graphkin.store.growth import BufferedGrowth
-from graphkin.store.identity import BLOCK_SIZE, BlockHasher, block_count
 from graphkin.store.records import REJECTION_SCHEMA, Int32
 
 
@@ -36,30 +35,7 @@ class EmbeddedGrowth(BufferedGrowth, FolderDraft):
         super()._begin()
 
     def _blocks(self, provenance: Provenance) -> Sequence[bytes]:
-        """Return the hashes of the blocks of the item table, of which only changed blocks are computed.
-
-        Full blocks of the base keep their hashes. Blocks with new items or new names are hashed.
-        """
-        full_blocks = self._full_blocks(provenance)
-        blocks = [*full_blocks, *[b""] * (block_count(provenance.counts.kept) - len(full_blocks))]
-        stale = np.arange(len(blocks)) >= len(full_blocks)
-        stale[self._new_names()["id"].to_numpy() // BLOCK_SIZE] = True
-        numbers = np.flatnonzero(stale).tolist()
-        for number, items in zip(numbers, self._item_blocks(provenance, numbers), strict=True):
-            hasher = BlockHasher()
-            hasher.update(items)
-            (blocks[number],) = hasher.blocks
-        return blocks
-
-    def _full_blocks(self, provenance: Provenance) -> Sequence[bytes]:
-        """Return the hashes of the full blocks of the base.
-
-        The titles of columns are part of each hash, so the result is empty if the title of a column has changed.
-        """
-        old_titles, new_titles = titles(self.base.manifest.properties), titles(provenance.properties)
-        if any(new_titles[name] != title for name, title in old_titles.items()):
-            return []
-        return self.base.blocks[: self.base.size // BLOCK_SIZE]
+        return self._hash_blocks(provenance, self.base.blocks)
 
     def _finish_files(self, provenance: Provenance, blocks: Sequence[bytes]) -> int:
         change = self._change()

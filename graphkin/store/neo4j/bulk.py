@@ -27,7 +27,7 @@ from graphkin.store.base import Generation
 from graphkin.store.columns import ITEM_SCHEMA, item_schema, numbers, texts
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.cypher import Label, digest
-from graphkin.store.neo4j.draft import fingerprint_blocks, generation_facts
+from graphkin.store.neo4j.draft import fingerprint_blocks, generation_facts, truncated_rows
 from graphkin.store.neo4j.items import NodeProperties, caption, entity_key, split_smiles
 from graphkin.store.records import Edges, UInt64, to_decimal_floats
 from graphkin.store.transfer import Stage, no_progress
@@ -35,15 +35,16 @@ from graphkin.store.transfer import Stage, no_progress
 _STORE = "name,version:long,number:long,graph:long"
 _COLLECTION = ":ID(Collection),name,kind,current"
 _GENERATION = (
-    ":ID(Generation),collection,generation,graph:long,number:long,schema:long,"
+    ":ID(Generation),collection,generation,graph:long,revision:long,number:long,schema:long,"
     "kind,publishedAt:datetime,threshold:double,items:long,edges:long,recipe"
 )
 _MANIFEST = ":ID(Manifest),json"
 _HAS = (":START_ID(Collection),:END_ID(Generation)", ":START_ID(Generation),:END_ID(Manifest)")
-_ITEM = ":ID(Item),graph:long,id:long,smiles,long_smiles,structure,inchikey,names:string[],name,dropped:long"
+_ITEM = ":ID(Item),graph:long,id:long,smiles,long_smiles,structure,inchikey,names:string[],name"
 _ENTITY = ":ID(Entity),collection,digest,smiles,inchikey,name"
 _OF = ":START_ID(Item),:END_ID(Entity)"
 _FINGERPRINTS = "graph:long,start:long,words:byte[]"
+_TRUNCATED = "graph:long,revision:long,start:long,counts:byte[]"
 _NAME = "graph:long,digest,id:long"
 _REJECTION = "graph:long,n:long,source,line:long,input,reason"
 _EDGE = ":START_ID(Item),:END_ID(Item),similarity:double"
@@ -112,6 +113,11 @@ def write_import(generation: Generation, folder: Path, run_tasks: TaskRunner, ro
     _write_catalog(generation, files, parts.graph)
     parts.declare(generation, files)
     _write_rejections(generation, files, parts.graph)
+    dropped = generation.dropped()
+    if dropped is not None:
+        with files.nodes(Label.TRUNCATED, _TRUNCATED) as write:
+            for revision, start, counts in truncated_rows(dropped, parts.graph):
+                write([[parts.graph], [revision], [start], [_join_bytes(counts, parts.delimiter)]])
     files.longest = max(files.longest, *run_tasks("parts", parts.write, tasks))
     sweep(folder)  # remove partial files of tasks that died
     with files.relationships("SPANS", _EDGE) as write:
@@ -234,7 +240,7 @@ def _write_catalog(generation: Generation, files: _Files, graph: int) -> None:
     with files.nodes(Label.COLLECTION, _COLLECTION) as write:
         write([[0], [generation.collection], [manifest.kind], [generation.id]])
     with files.nodes(f"{Label.GENERATION}:{Label.CURRENT}", _GENERATION) as write:
-        row = [0, generation.collection, generation.id, graph, 1, cypher.SCHEMA_VERSION]
+        row = [0, generation.collection, generation.id, graph, graph, 1, cypher.SCHEMA_VERSION]
         write([[value] for value in (*row, *generation_facts(manifest).values())])
     with files.nodes(Label.MANIFEST, _MANIFEST) as write:
         write([[0], [manifest.model_dump_json()]])
@@ -298,7 +304,7 @@ class Parts:
 
     def _write_items(self, generation: Generation, part: range, tables: Mapping[str, _Table]) -> None:
         kind, structure = generation.manifest.kind, generation.manifest.structure
-        dropped, schema = generation.dropped(), item_schema(generation.manifest)
+        schema = item_schema(generation.manifest)
         for batch in generation.columns(["id", *schema.names], part.start, part.stop):
             ids = np.asarray(batch["id"])
             graphs = pa.repeat(self.graph, len(ids))
@@ -309,7 +315,6 @@ class Parts:
                 [
                     *(ids, graphs, ids, smiles, long_smiles, batch["structure"], batch["inchikey"]),
                     *(_join_names(batch, self.delimiter), captions),
-                    pa.nulls(len(ids), pa.int64()) if dropped is None else dropped[ids[0] : ids[-1] + 1],
                     *(values for name in _property_columns(schema) for values in _node_values(batch[name])),
                 ]
             )
@@ -326,8 +331,12 @@ class Parts:
 
     def _write_fingerprints(self, words: UInt64, first: int, table: _Table) -> None:
         for start, block in fingerprint_blocks(words, first):
-            text = self.delimiter.join(map(str, block.ravel().view(np.int8).tolist()))
-            table.write([[self.graph], [start], [text]])
+            table.write([[self.graph], [start], [_join_bytes(block.tobytes(), self.delimiter)]])
+
+
+def _join_bytes(content: bytes, delimiter: str) -> str:
+    """Return bytes as one text of signed integers."""
+    return delimiter.join(map(str, np.frombuffer(content, np.int8).tolist()))
 
 
 def _property_columns(schema: pa.Schema) -> list[str]:

@@ -5,6 +5,12 @@ learns it only from a published generation, so drafts are invisible. Each batch 
 {graph, n} in the same transaction. The constraint on these nodes turns a repeated batch into an error instead of a
 second copy. The publication deletes them.
 
+A published generation may share its nodes with the generation to which its items were appended: both have the same
+`graph`, and each has a `revision`, the number of the draft that published it. Readers of a revision see the items
+below its size, and the relationships that were there `since` this revision or an earlier one. A relationship that a
+later revision removed has another type (`FORMER_`…) and `until`, the first revision without it. So SIMILAR and SPANS
+are those of the newest revision.
+
 An entity stands for one structure of a collection in all of its generations. Users attach their own data to it. The
 items of that structure point to it by `OF`. graphkin never reads a generation by way of entities.
 """
@@ -34,6 +40,8 @@ class Label(StrEnum):
     DRAFT = "GraphkinDraft"
     BATCH = "GraphkinBatch"
     FINGERPRINTS = "GraphkinFingerprintBlock"
+    TRUNCATED = "GraphkinTruncatedBlock"
+    FORMER_NAMES = "GraphkinFormerNames"
     REJECTION = "GraphkinRejection"
     NAME = "GraphkinName"
     KEY = "GraphkinKey"
@@ -87,6 +95,10 @@ SCHEMA = [
     f"CREATE INDEX graphkin_v3_name IF NOT EXISTS FOR (n:{Label.NAME}) ON (n.graph, n.digest)",
     f"""CREATE CONSTRAINT graphkin_v6_fingerprints IF NOT EXISTS
     FOR (b:{Label.FINGERPRINTS}) REQUIRE (b.graph, b.start) IS UNIQUE""",
+    f"""CREATE CONSTRAINT graphkin_v6_truncated IF NOT EXISTS
+    FOR (b:{Label.TRUNCATED}) REQUIRE (b.graph, b.revision, b.start) IS UNIQUE""",
+    f"""CREATE CONSTRAINT graphkin_v6_former_names IF NOT EXISTS
+    FOR (f:{Label.FORMER_NAMES}) REQUIRE (f.graph, f.id, f.until) IS UNIQUE""",
 ]
 
 
@@ -138,7 +150,7 @@ RETURN c.name AS name, c.kind AS kind, c.current AS current, collect(g.generatio
 GENERATION = f"""
 MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}})
 OPTIONAL MATCH (g)-[:HAS]->(m:{Label.MANIFEST})
-RETURN m.json AS manifest, g.graph AS graph, g.deletedAt AS deleted_at, g.schema AS schema
+RETURN m.json AS manifest, g.graph AS graph, g.revision AS revision, g.deletedAt AS deleted_at, g.schema AS schema
 """
 
 # API keys
@@ -191,7 +203,12 @@ CREATE (i)-[:OF]->(e)
 CREATE_FINGERPRINTS = f"""
 UNWIND $rows AS row CREATE (:{Label.FINGERPRINTS} {{graph: $graph, start: row[0], words: row[1]}})
 """
-CREATE_NAMES = f"UNWIND $rows AS row CREATE (:{Label.NAME} {{graph: $graph, digest: row.digest, id: row.id}})"
+CREATE_NAMES = f"""
+UNWIND $rows AS row CREATE (:{Label.NAME} {{graph: $graph, digest: row.digest, id: row.id, since: row.since}})
+"""
+CREATE_TRUNCATED = f"""
+UNWIND $rows AS row CREATE (:{Label.TRUNCATED} {{graph: $graph, revision: row[0], start: row[1], counts: row[2]}})
+"""
 CREATE_REJECTIONS = f"""
 UNWIND $rows AS row
 CREATE (:{Label.REJECTION} {{graph: $graph, n: row.n, source: row.source, line: row.line, input: row.input,
@@ -202,9 +219,6 @@ CREATE (:{Label.REJECTION} {{graph: $graph, n: row.n, source: row.source, line: 
 NODES = """
 MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
 WITH i ORDER BY i.id RETURN collect(elementId(i)) AS nodes
-"""
-SET_DROPPED = """
-UNWIND $rows AS row MATCH (i:{label} {{graph: $graph}}) WHERE elementId(i) = row[0] SET i.dropped = row[1]
 """
 CREATE_EDGES, CREATE_FOREST, CREATE_LINKS = (
     """
@@ -224,15 +238,22 @@ WITH c, g, collect(old) AS olds
 FOREACH (old IN olds | REMOVE old:{Label.CURRENT})
 SET g:{Label.CURRENT}, c.current = g.generation
 """
+# The server locks a node that a transaction writes to. So a deletion and a publication that depend on each other take
+# place one after the other.
+LOCK_COLLECTION = f"MATCH (c:{Label.COLLECTION} {{name: $collection}}) SET c.lock = true REMOVE c.lock"
+LOCK_DRAFT = f"""
+MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}}) SET d.lock = true REMOVE d.lock
+RETURN d.graph AS graph
+"""
 PUBLISH = f"""
 MATCH (d:{Label.DRAFT} {{collection: $collection, graph: $graph}})
 MATCH (s:{Label.STORE} {{name: 'schema'}})
 SET s.number = s.number + 1
 DELETE d
 MERGE (g:{Label.GENERATION} {{collection: $collection, generation: $generation}})
-SET g += $facts, g.publishedAt = datetime($facts.publishedAt), g.graph = $graph, g.number = s.number,
-    g.schema = $schema, g.deletedAt = null
-CREATE (g)-[:HAS]->(:{Label.MANIFEST} {{json: $manifest}})
+SET g += $facts, g.publishedAt = datetime($facts.publishedAt), g.graph = $target, g.revision = $revision,
+    g.number = s.number, g.schema = $schema, g.deletedAt = null
+CREATE (g)-[:HAS]->(:{Label.MANIFEST} {{json: $manifest, blocks: $blocks}})
 MERGE (c:{Label.COLLECTION} {{name: $collection}})
 ON CREATE SET c.kind = $facts.kind
 MERGE (c)-[:HAS]->(g)
@@ -275,13 +296,14 @@ WITH c, generations[0] AS g WHERE g IS NOT NULL AND NOT EXISTS {{ (:{Label.CURRE
 {_MAKE_CURRENT}
 """
 DELETE_RELATIONSHIPS = """
-MATCH (i:{label} {{graph: $graph}})-[r:SIMILAR|SPANS|LINKED]->() WHERE i.id IS NOT NULL
+MATCH (i:{label} {{graph: $graph}})-[r:SIMILAR|SPANS|FORMER_SIMILAR|FORMER_SPANS|LINKED]->()
+WHERE i.id IS NOT NULL
 WITH r LIMIT $limit DELETE r RETURN count(*) AS deleted
 """
 # An entity goes with the last of its items, unless a user attached something to it. It is locked first, so that no
 # writer adds an item meanwhile.
 DELETE_ITEMS = """
-MATCH (i:{label} {{graph: $graph}}) WHERE i.id IS NOT NULL
+MATCH (i:{label} {{graph: $graph}}) WHERE i.id >= $first
 WITH i LIMIT $limit
 OPTIONAL MATCH (i)-[:OF]->(e:{entity})
 WITH collect(i) AS items, collect(DISTINCT e) AS entities
@@ -299,18 +321,47 @@ WITH i LIMIT $limit DELETE i RETURN count(*) AS deleted
 """
 DELETED = f"""
 MATCH (g:{Label.GENERATION} {{collection: $collection}}) WHERE g.deletedAt IS NOT NULL AND g.graph IS NOT NULL
-RETURN g.graph AS graph, g.kind AS kind
+RETURN g.graph AS graph, g.revision AS revision, g.kind AS kind,
+       COLLECT {{
+         MATCH (other:{Label.GENERATION} {{graph: g.graph}}) WHERE other.deletedAt IS NULL
+         RETURN other.revision ORDER BY other.revision
+       }} AS living
+"""
+# After the deletion of a revision: the newest of those that are left of its graph.
+NEWEST_LIVING = f"""
+MATCH (deleted:{Label.GENERATION} {{collection: $collection, generation: $generation}})
+MATCH (g:{Label.GENERATION} {{graph: deleted.graph}})-[:HAS]->(m:{Label.MANIFEST}) WHERE g.deletedAt IS NULL
+RETURN g.graph AS graph, g.revision AS revision, deleted.revision AS deleted, m.json AS manifest
+ORDER BY revision DESC LIMIT 1
 """
 FORGET = f"""
-MATCH (g:{Label.GENERATION} {{collection: $collection, graph: $graph}}) WHERE g.deletedAt IS NOT NULL
+MATCH (g:{Label.GENERATION} {{collection: $collection}})
+WHERE g.graph = $graph AND g.revision = $revision AND g.deletedAt IS NOT NULL
 OPTIONAL MATCH (g)-[:HAS]->(m:{Label.MANIFEST})
-DETACH DELETE m REMOVE g.graph
+DETACH DELETE m REMOVE g.graph, g.revision
+"""
+# Relationships and names that only a deleted revision saw, when others of its graph are `living`.
+DELETE_FORMER_RELATIONSHIPS = """
+MATCH (i:{label} {{graph: $graph}})-[r:FORMER_SIMILAR|FORMER_SPANS]->() WHERE i.id IS NOT NULL
+  AND none(revision IN $living WHERE revision >= coalesce(r.since, 0) AND revision < r.until)
+WITH r LIMIT $limit DELETE r RETURN count(*) AS deleted
+"""
+DELETE_FORMER_NAMES = f"""
+MATCH (f:{Label.FORMER_NAMES}) WHERE f.graph = $graph AND f.id >= 0
+  AND none(revision IN $living WHERE revision < f.until)
+WITH f LIMIT $limit DELETE f RETURN count(*) AS deleted
+"""
+DELETE_TRUNCATED = f"""
+MATCH (b:{Label.TRUNCATED}) WHERE b.graph = $graph AND b.revision = $revision
+WITH b LIMIT $limit DELETE b RETURN count(*) AS deleted
 """
 OTHER_NODES: dict[str, str] = {
     Label.NAME: "digest",
     Label.REJECTION: "n",
     Label.BATCH: "n",
     Label.FINGERPRINTS: "start",
+    Label.TRUNCATED: "start",
+    Label.FORMER_NAMES: "id",
 }
 """The labels of the nodes of a generation that are not items, each with the property by which it is indexed."""
 
@@ -329,7 +380,7 @@ DETACH DELETE e RETURN count(*) AS deleted
 # Copying what users attached to the items of one generation to those of another one. An item `a` of the source and an
 # item `b` of the target belong to the same entity.
 
-ITEM_RELATIONSHIPS = ["SIMILAR", "SPANS", "LINKED", "OF"]
+ITEM_RELATIONSHIPS = ["SIMILAR", "SPANS", "FORMER_SIMILAR", "FORMER_SPANS", "LINKED", "OF"]
 """The types of the relationships of an item that graphkin writes."""
 
 CARRY = """
@@ -337,7 +388,7 @@ MATCH (a:{label}) WHERE a.graph = $source AND a.id >= $start AND a.id < $stop
 WITH a, [label IN labels(a) WHERE NOT label STARTS WITH 'Graphkin'] AS labels,
      [key IN keys(a) WHERE NOT key IN $own] AS keys
 WHERE labels <> [] OR keys <> [] OR EXISTS {{ (a)-[r]-() WHERE NOT type(r) IN $types }}
-OPTIONAL MATCH (a)-[:OF]->(:{entity})<-[:OF]-(b:{label} {{graph: $target}})
+OPTIONAL MATCH (a)-[:OF]->(:{entity})<-[:OF]-(b:{label} {{graph: $target}}) WHERE b.id < $size
 SET b:$(labels)
 FOREACH (key IN keys | SET b[key] = a[key])
 RETURN count(b) AS items, count(*) - count(b) AS missing,
@@ -349,8 +400,8 @@ CARRY_OUTGOING, CARRY_INCOMING = (
     f"""
 MATCH (a:{{label}}) WHERE a.graph = $source AND a.id >= $start AND a.id < $stop
 MATCH (a){left}[r]{right}(x) WHERE NOT type(r) IN $types
-MATCH (a)-[:OF]->(:{{entity}})<-[:OF]-(b:{{label}} {{{{graph: $target}}}})
-OPTIONAL MATCH (x)-[:OF]->(:{{entity}})<-[:OF]-(y:{{label}} {{{{graph: $target}}}})
+MATCH (a)-[:OF]->(:{{entity}})<-[:OF]-(b:{{label}} {{{{graph: $target}}}}) WHERE b.id < $size
+OPTIONAL MATCH (x)-[:OF]->(:{{entity}})<-[:OF]-(y:{{label}} {{{{graph: $target}}}}) WHERE y.id < $size
 WITH b, r, coalesce(y, CASE WHEN x:{{label}} AND x.graph = $source THEN null ELSE x END) AS end
 WHERE end IS NOT NULL
   AND NOT EXISTS {{{{ (b){left}[s]{right}(end) WHERE type(s) = type(r) AND properties(s) = properties(r) }}}}
@@ -360,67 +411,161 @@ RETURN count(*) AS relationships
     for left, right in (("-", "->"), ("<-", "-"))
 )
 
+# Appending to a generation in one transaction.
+
+IS_NEWEST = f"""
+MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}}) WHERE g.deletedAt IS NULL
+RETURN NOT EXISTS {{ (other:{Label.GENERATION} {{graph: g.graph}}) WHERE other.revision > g.revision }} AS is_newest
+"""
+BLOCKS = f"""
+MATCH (g:{Label.GENERATION} {{collection: $collection, generation: $generation}})-[:HAS]->(m:{Label.MANIFEST})
+RETURN m.blocks AS blocks
+"""
+ADD_TO_NAMES = f"""
+UNWIND $rows AS row
+MATCH (i:{{label}} {{{{graph: $graph, id: row.id}}}})
+CREATE (:{Label.FORMER_NAMES} {{{{graph: $graph, id: row.id, until: $revision, names: i.names}}}})
+SET i.names = i.names + row.names, i.name = row.name
+"""
+REMOVE_EDGES, REMOVE_FROM_FOREST = (
+    """
+UNWIND $rows AS row
+MATCH (a:{label} {{graph: $graph, id: row[0]}})-[r:TYPE]->(b:{label} {{graph: $graph, id: row[1]}})
+CREATE (a)-[:FORMER_TYPE {{similarity: r.similarity, since: r.since, until: $revision}}]->(b)
+DELETE r
+""".replace("TYPE", type)
+    for type in ("SIMILAR", "SPANS")
+)
+ADD_EDGES, ADD_TO_FOREST = (
+    """
+UNWIND $rows AS row
+MATCH (a:{label} {{graph: $graph, id: row[0]}})
+MATCH (b:{label} {{graph: $graph, id: row[1]}})
+CREATE (a)-[:TYPE {{similarity: row[2], since: $revision}}]->(b)
+""".replace("TYPE", type)
+    for type in ("SIMILAR", "SPANS")
+)
+
+# Deleting the newest revision of a graph: the graph is that of revision $newest again.
+
+REVERT_RELATIONSHIPS = [
+    statement.replace("TYPE", type)
+    for type in ("SIMILAR", "SPANS")
+    for statement in (
+        """
+MATCH (i:{label} {{graph: $graph}})-[r:TYPE|FORMER_TYPE]->() WHERE i.id IS NOT NULL AND r.since > $newest DELETE r
+""",
+        """
+MATCH (i:{label} {{graph: $graph}})-[r:FORMER_TYPE]->(b) WHERE i.id IS NOT NULL AND r.until > $newest
+CREATE (i)-[:TYPE {{similarity: r.similarity, since: r.since}}]->(b) DELETE r
+""",
+    )
+]
+
+REVERT_NODES = [
+    f"""
+MATCH (f:{Label.FORMER_NAMES}) WHERE f.graph = $graph AND f.id >= 0 AND f.until > $newest
+WITH f.id AS id, f ORDER BY f.until
+WITH id, collect(f) AS former
+MATCH (i:{{label}} {{{{graph: $graph, id: id}}}})
+SET i.names = former[0].names
+SET i.name = left(coalesce(head([name IN i.names WHERE name <> '']), i.smiles, i.long_smiles, i.structure), 1000)
+FOREACH (f IN former | DELETE f)
+""",
+    f"MATCH (n:{Label.NAME}) WHERE n.graph = $graph AND n.digest IS NOT NULL AND n.since > $newest DELETE n",
+    f"MATCH (r:{Label.REJECTION}) WHERE r.graph = $graph AND r.n >= $rejected DELETE r",
+    f"MATCH (b:{Label.FINGERPRINTS}) WHERE b.graph = $graph AND b.start >= $first DELETE b",
+]
+
 # Reading a generation. `living` is false once the generation is deleted: a reader then discards what it has read.
 
-_LIVING = f"EXISTS {{ (g:{Label.GENERATION}) WHERE g.graph = $graph AND g.deletedAt IS NULL }} AS living"
+_LIVING = (
+    f"EXISTS {{ (g:{Label.GENERATION}) WHERE g.graph = $graph AND g.revision = $revision AND g.deletedAt IS NULL }} "
+    "AS living"
+)
 LIVING = f"RETURN {_LIVING}"
-ITEMS = """
-MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids
-RETURN i.id AS id, [key IN $keys | i[key]] AS row, COUNT {{ (i)-[:SIMILAR]-() }} AS degree, i.dropped AS dropped
+_SEEN = "coalesce(r.since, 0) <= $revision AND coalesce(r.until, $revision + 1) > $revision"
+_DEGREE = f"COUNT {{{{ (i)-[r:SIMILAR|FORMER_SIMILAR]-() WHERE {_SEEN} }}}} AS degree"
+# The names that an item `i` had before a later revision added some, else null.
+_FORMER = f"""COLLECT {{{{
+  MATCH (f:{Label.FORMER_NAMES} {{{{graph: $graph, id: i.id}}}}) WHERE f.until > $revision
+  RETURN f.names ORDER BY f.until LIMIT 1
+}}}}[0]"""
+# One record with all rows is read several times faster than one record for each row.
+SCAN, TAKE = (
+    f"""
+MATCH (i:{{label}}) WHERE i.graph = $graph AND {condition}
+RETURN collect([i.id, [key IN $keys | i[key]]]) AS rows
 """
-SCAN = """
-MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
-RETURN i.id AS id, [key IN $keys | i[key]] AS row ORDER BY id
+    for condition in ("i.id >= $start AND i.id < $stop", "i.id IN $ids")
+)
+FORMER_NAMES_IN_SCAN, FORMER_NAMES_IN_TAKE = (
+    f"""
+MATCH (f:{Label.FORMER_NAMES}) WHERE f.graph = $graph AND {condition} AND f.until > $revision
+RETURN f.id AS id, f.names AS names ORDER BY f.until DESC
 """
-TAKE = """
-MATCH (i:{label}) WHERE i.graph = $graph AND i.id IN $ids RETURN i.id AS id, [key IN $keys | i[key]] AS row
+    for condition in ("f.id >= $start AND f.id < $stop", "f.id IN $ids")
+)
+DEGREES_IN_TAKE = f"""
+MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id IN $ids RETURN i.id AS id, {_DEGREE}
 """
 FIND_SMILES = """
-MATCH (i:{label} {{graph: $graph, smiles: $value}}) WHERE i.id > $after RETURN i.id AS id ORDER BY id LIMIT $limit
+MATCH (i:{label} {{graph: $graph, smiles: $value}}) WHERE i.id > $after AND i.id < $size
+RETURN i.id AS id ORDER BY id LIMIT $limit
 """
 FIND_LONG_SMILES = """
-MATCH (i:{label} {{graph: $graph}}) WHERE i.id > $after AND i.long_smiles = $value
+MATCH (i:{label} {{graph: $graph}}) WHERE i.id > $after AND i.id < $size AND i.long_smiles = $value
 RETURN i.id AS id ORDER BY id LIMIT $limit
 """
 FIND_INCHIKEY = """
-MATCH (i:{label} {{graph: $graph, inchikey: $value}}) WHERE i.id > $after RETURN i.id AS id ORDER BY id LIMIT $limit
+MATCH (i:{label} {{graph: $graph, inchikey: $value}}) WHERE i.id > $after AND i.id < $size
+RETURN i.id AS id ORDER BY id LIMIT $limit
 """
 FIND_NAME = f"""
-MATCH (n:{Label.NAME}) WHERE n.graph = $graph AND n.digest = $digest AND n.id > $after
-MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id = n.id AND $value IN i.names
+MATCH (n:{Label.NAME}) WHERE n.graph = $graph AND n.digest = $digest AND n.id > $after AND n.id < $size
+MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id = n.id
+WITH i, coalesce({_FORMER}, i.names) AS names WHERE $value IN names
+RETURN DISTINCT i.id AS id ORDER BY id LIMIT $limit
+"""
+FIND_NAME_IN_ANY_CASE = f"""
+MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id > $after AND i.id < $size
+  AND any(n IN i.names WHERE toLower(n) = toLower($value))
+WITH i, coalesce({_FORMER}, i.names) AS names WHERE any(n IN names WHERE toLower(n) = toLower($value))
 RETURN i.id AS id ORDER BY id LIMIT $limit
 """
-FIND_NAME_IN_ANY_CASE = """
-MATCH (i:{label}) WHERE i.graph = $graph AND i.id > $after AND any(n IN i.names WHERE toLower(n) = toLower($value))
-RETURN i.id AS id ORDER BY id LIMIT $limit
-"""
-SIMILAR_NAMES = """
-MATCH (i:{label}) WHERE i.graph = $graph UNWIND i.names AS name
+SIMILAR_NAMES = f"""
+MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id >= 0 AND i.id < $size
+WITH coalesce({_FORMER}, i.names) AS names UNWIND names AS name
 WITH name, toLower(name) AS lower WHERE lower STARTS WITH $beginning OR lower ENDS WITH $ending
 RETURN name LIMIT $limit
 """
-NEIGHBORS = """
-MATCH (:{label} {{graph: $graph, id: $id}})-[r:SIMILAR]-(b) WHERE r.similarity >= $threshold
+NEIGHBORS = f"""
+MATCH (:{{label}} {{{{graph: $graph, id: $id}}}})-[r:SIMILAR|FORMER_SIMILAR]-(b)
+WHERE r.similarity >= $threshold AND {_SEEN}
 WITH b.id AS id, r.similarity AS similarity ORDER BY similarity DESC, id
 WITH collect(id) AS ids, collect(similarity) AS similarity
 RETURN ids[$offset..$stop] AS ids, similarity[$offset..$stop] AS similarity, size(ids) AS total, LIVING
 """.replace("LIVING", _LIVING.replace("{", "{{").replace("}", "}}"))  # evaluated last, so that nothing is read after it
-ROWS = """
-MATCH (a:{label})-[r:SIMILAR]-(b) WHERE a.graph = $graph AND a.id IN $ids AND r.similarity >= $threshold
-RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity
+_COLUMNS = "collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity"
+ROWS = f"""
+MATCH (a:{{label}})-[r:SIMILAR|FORMER_SIMILAR]-(b)
+WHERE a.graph = $graph AND a.id IN $ids AND r.similarity >= $threshold AND {_SEEN}
+RETURN {_COLUMNS}
 """
-EDGES = """
-MATCH (a:{label})-[r:SIMILAR]->(b)
-WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop AND r.similarity >= $threshold
-RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity
+EDGES = f"""
+MATCH (a:{{label}})-[r:SIMILAR|FORMER_SIMILAR]->(b)
+WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop AND r.similarity >= $threshold AND {_SEEN}
+RETURN {_COLUMNS}
 """
-EDGES_FROM = """
-MATCH (a:{label})-[r:SIMILAR]->(b) WHERE a.graph = $graph AND a.id IN $ids AND r.similarity >= $threshold
-RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity
+EDGES_FROM = f"""
+MATCH (a:{{label}})-[r:SIMILAR|FORMER_SIMILAR]->(b)
+WHERE a.graph = $graph AND a.id IN $ids AND r.similarity >= $threshold AND {_SEEN}
+RETURN {_COLUMNS}
 """
-FOREST = """
-MATCH (a:{label})-[r:SPANS]->(b) WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop
-RETURN collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity
+FOREST = f"""
+MATCH (a:{{label}})-[r:SPANS|FORMER_SPANS]->(b)
+WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop AND {_SEEN}
+RETURN {_COLUMNS}
 """
 LINKS = """
 MATCH (a:{label})-[:LINKED]->(b) WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop
@@ -430,9 +575,9 @@ FINGERPRINTS = f"""
 MATCH (b:{Label.FINGERPRINTS}) WHERE b.graph = $graph AND b.start >= $start AND b.start < $stop
 RETURN b.words AS words ORDER BY b.start
 """
-DROPPED = """
-MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
-RETURN collect(i.id) AS id, collect(i.dropped) AS dropped
+TRUNCATED = f"""
+MATCH (b:{Label.TRUNCATED}) WHERE b.graph = $graph AND b.revision = $revision AND b.start >= $start AND b.start < $stop
+RETURN b.counts AS counts ORDER BY b.start
 """
 REJECTIONS = f"""
 MATCH (r:{Label.REJECTION}) WHERE r.graph = $graph AND r.n >= $start AND r.n < $stop
@@ -441,13 +586,13 @@ RETURN r.source AS source, r.line AS line, r.input AS input, r.reason AS reason 
 
 # Random walks on a generation with GDS
 
-DEGREES = """
-MATCH (i:{label}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
-RETURN collect(i.id) AS id, collect(COUNT {{ (i)-[:SIMILAR]-() }}) AS degree
+DEGREES = f"""
+MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
+WITH i.id AS id, {_DEGREE} RETURN collect(id) AS id, collect(degree) AS degree
 """
 # The server locks a node that a transaction writes to, so the generation cannot be deleted before the transaction ends.
 LOCK_GENERATION = f"""
-MATCH (g:{Label.GENERATION} {{graph: $graph}}) SET g.lock = true REMOVE g.lock
+MATCH (g:{Label.GENERATION} {{graph: $graph}}) WHERE g.revision = $revision SET g.lock = true REMOVE g.lock
 WITH g WHERE g.deletedAt IS NULL RETURN g.generation AS generation
 """
 GDS_VERSION = "RETURN gds.version() AS version"
@@ -459,11 +604,12 @@ YIELD bytesMax RETURN bytesMax AS bytes
 """
 FREE_HEAP = "CALL gds.debug.sysInfo() YIELD key, value WHERE key = 'availableHeapInBytes' RETURN value AS bytes"
 # GDS takes the ids of the items as the ids of its nodes, so walks start from them and return them.
-PROJECT = """
-MATCH (a:{label} {{graph: $graph}}) WHERE a.id IS NOT NULL OPTIONAL MATCH (a)-[r:SIMILAR]->(b)
+PROJECT = f"""
+MATCH (a:{{label}} {{{{graph: $graph}}}}) WHERE a.id >= 0 AND a.id < $size
+OPTIONAL MATCH (a)-[r:SIMILAR|FORMER_SIMILAR]->(b) WHERE {_SEEN}
 WITH gds.graph.project($name, a.id, b.id,
-                       {{relationshipProperties: CASE WHEN r IS NULL THEN null ELSE r {{.similarity}} END}},
-                       {{undirectedRelationshipTypes: ['*']}}) AS projected
+                       {{{{relationshipProperties: CASE WHEN r IS NULL THEN null ELSE r {{{{.similarity}}}} END}}}},
+                       {{{{undirectedRelationshipTypes: ['*']}}}}) AS projected
 RETURN projected.nodeCount AS nodes
 """
 WALK = """
@@ -476,8 +622,8 @@ PROJECTIONS = f"""
 CALL db.info() YIELD name AS database
 CALL gds.graph.list() YIELD graphName, database AS place, nodeCount, relationshipCount, sizeInBytes, creationTime
 WITH * WHERE place = database AND graphName STARTS WITH $prefix
-WITH *, toInteger(substring(graphName, size($prefix))) AS graph
-OPTIONAL MATCH (g:{Label.GENERATION} {{graph: graph}}) WHERE g.deletedAt IS NULL
+WITH *, [part IN split(substring(graphName, size($prefix)), '-') | toInteger(part)] AS number
+OPTIONAL MATCH (g:{Label.GENERATION} {{graph: number[0]}}) WHERE g.revision = number[1] AND g.deletedAt IS NULL
 OPTIONAL MATCH (c:{Label.COLLECTION} {{name: g.collection, current: g.generation}})
 RETURN graphName AS name, g.collection AS collection, g.generation AS generation, c IS NOT NULL AS current,
        nodeCount AS items, relationshipCount / 2 AS edges, sizeInBytes AS bytes, toString(creationTime) AS created_at
@@ -532,6 +678,7 @@ EMBEDDINGS_OF = f"""
 MATCH (e:{Label.EMBEDDING} {{collection: $collection}}) WHERE $graph IN e.graphs
 RETURN e.property AS property, e.index AS index, e.graphs = [$graph] AS is_last
 """
+FORGET_RUN = f"MATCH (e:{Label.EMBEDDING} {{collection: $collection, property: $property}}) WHERE e.run = $run DELETE e"
 FORGET_EMBEDDING = f"""
 MATCH (e:{Label.EMBEDDING} {{collection: $collection, property: $property}})
 SET e.graphs = [each IN e.graphs WHERE each <> $graph] WITH e WHERE size(e.graphs) = 0 DELETE e

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from secrets import token_hex
@@ -23,6 +23,7 @@ from graphkin.store.identity import BlockHasher, generation_id
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
 from graphkin.store.neo4j.cypher import digest
+from graphkin.store.neo4j.generation import Neo4jGeneration
 from graphkin.store.neo4j.items import NodeProperties, caption, entity_key
 from graphkin.store.neo4j.projection import drop_projections
 from graphkin.store.neo4j.removal import delete_graph
@@ -33,6 +34,10 @@ _ROWS = 5_000  # rows per statement
 _PAGE = 20_000  # items whose nodes are read at once
 _STRUCTURES = ("smiles", "long_smiles", "structure")  # properties with the structure of an item, which has one of them
 _BLOCK = 256  # items whose fingerprints one node has
+_COUNTS = 65_536  # items whose counts of truncated pairs one node has
+
+Addition = tuple[str, list[Any]]
+"""A statement, and its rows."""
 
 
 class Neo4jDraft(Draft):
@@ -54,24 +59,13 @@ class Neo4jDraft(Draft):
         connection.run(cypher.CLEAR_LEFTOVERS, collection=collection, graph=self._graph)
 
     def append_items(self, items: pa.RecordBatch) -> None:
-        rows: list[dict[str, Any]] = []
-        for id, properties in enumerate(NodeProperties(items.schema).to_nodes(items), self._items):
-            structure = next((properties[key] for key in _STRUCTURES if key in properties), None)
-            names = properties["names"]
-            properties["name"] = caption(names, structure)
-            key = entity_key(self._kind, names, structure)
-            rows.append({"id": id, "properties": properties, "digest": None if key is None else digest(key)})
-        name_rows = [{"digest": digest(name), "id": row["id"]} for row in rows for name in row["properties"]["names"]]
-        for part in _parts(rows):
-            ids = {row["id"] for row in part}
-            self._write(
-                (cypher.CREATE_ITEMS, part), (cypher.CREATE_NAMES, [name for name in name_rows if name["id"] in ids])
-            )
+        for part in _parts(item_rows(self._kind, items, self._items)):
+            self._write((cypher.CREATE_ITEMS, part), (cypher.CREATE_NAMES, name_rows(part)))
         self._hasher.update(items)
         self._items += items.num_rows
 
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
-        rows = [{"n": n, **row} for n, row in enumerate(rejections.to_pylist(), self._rejection_count)]
+        rows = rejection_rows(rejections, self._rejection_count)
         self._write_parts(cypher.CREATE_REJECTIONS, rows)
         self._rejection_count += len(rows)
 
@@ -94,7 +88,7 @@ class Neo4jDraft(Draft):
         self._write_edges(cypher.CREATE_EDGES, edges)
 
     def write_dropped(self, dropped: Int32) -> None:
-        self._write_parts(cypher.SET_DROPPED, list(zip(self._nodes(), dropped.tolist(), strict=True)))
+        self._write((cypher.CREATE_TRUNCATED, truncated_rows(dropped, self._graph)))
 
     def write_forest(self, forest: Edges) -> None:
         self._write_edges(cypher.CREATE_FOREST, forest)
@@ -132,13 +126,12 @@ class Neo4jDraft(Draft):
         self._lease.check()
         number = self._batches
         self._batches += 1
-        labels = {"label": self._label, "entity": self._entity}
 
         def work(transaction: neo4j.ManagedTransaction) -> None:
             transaction.run(cypher.MARK_BATCH, graph=self._graph, n=number).consume()
             for statement, rows in statements:
-                formatted = statement.format(**labels) if "{label}" in statement else statement
-                transaction.run(formatted, graph=self._graph, collection=self._collection, rows=rows).consume()
+                parameters = {"graph": self._graph, "collection": self._collection, "rows": rows}
+                transaction.run(self._with_labels(statement), parameters).consume()
 
         try:
             self._connection.write(work)
@@ -146,13 +139,42 @@ class Neo4jDraft(Draft):
             if not (isinstance(error.__cause__, ConstraintError) and self._is_written(number)):
                 raise  # otherwise the batch was written before, and only its confirmation was lost
 
+    def _with_labels(self, statement: str) -> str:
+        """Return a statement with the labels of this kind of items. Some statements have none."""
+        return statement.format(label=self._label, entity=self._entity) if "{label}" in statement else statement
+
     def _is_written(self, number: int) -> bool:
         return bool(self._connection.run(cypher.FIND_BATCH, graph=self._graph, n=number))
 
+    @property
+    def revision(self) -> int:
+        """The number that no other draft has."""
+        return self._graph
+
     def publish(self, provenance: Provenance) -> Manifest:
+        return self.publish_graph(provenance, self._hasher.blocks)
+
+    def publish_graph(
+        self,
+        provenance: Provenance,
+        blocks: Sequence[bytes],
+        base: Neo4jGeneration | None = None,
+        additions: Sequence[Addition] = (),
+    ) -> Manifest:
+        """Publish the graph of this draft, or the graph of another generation with additions.
+
+        Args:
+            provenance: The provenance of the generation.
+            blocks: The hashes of the blocks of its item table.
+            base: The other generation.
+            additions: Statements with their rows, which change the graph in the transaction that publishes it.
+
+        Raises:
+            StoreError: Another process took over this draft, or deleted `base`.
+        """
         self._lease.check()
         drop_projections(self._connection, self._collection)
-        generation = generation_id(provenance, self._hasher.blocks)
+        generation = generation_id(provenance, blocks)
         rows = self._connection.read(cypher.GENERATION, collection=self._collection, generation=generation)
         key = {"collection": self._collection, "graph": self._graph, "generation": generation}
         if rows and rows[0]["deleted_at"] is None:
@@ -166,13 +188,33 @@ class Neo4jDraft(Draft):
             format=FORMAT,
             published_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        result = self._connection.run(
-            cypher.PUBLISH,
+        parameters = {
             **key,
-            facts=generation_facts(manifest),
-            manifest=manifest.model_dump_json(),
-            schema=cypher.SCHEMA_VERSION,
-        )
+            "target": self._graph if base is None else base.graph_number,
+            "revision": self._graph,
+            "facts": generation_facts(manifest),
+            "manifest": manifest.model_dump_json(),
+            "blocks": [block.hex() for block in blocks],
+            "schema": cypher.SCHEMA_VERSION,
+        }
+        target = {"graph": parameters["target"], "revision": self._graph, "collection": self._collection}
+
+        def work(transaction: neo4j.ManagedTransaction) -> list[neo4j.Record]:
+            transaction.run(cypher.LOCK_COLLECTION, key).consume()
+            if transaction.run(cypher.LOCK_DRAFT, key).single() is None:
+                return []
+            if base is not None and not base.is_newest(transaction):
+                raise StoreError(
+                    "the generation to which the items are added was deleted",
+                    given=self._collection,
+                    hint="run the same command again; nothing was published",
+                )
+            for statement, rows in additions:
+                for part in _parts(rows):
+                    transaction.run(self._with_labels(statement), {**target, "rows": part}).consume()
+            return list(transaction.run(cypher.PUBLISH, parameters))
+
+        result = self._connection.write(work)
         self._lease.release()
         if not result and not self._is_published(generation):
             raise StoreError(
@@ -185,7 +227,7 @@ class Neo4jDraft(Draft):
     def _is_published(self, generation: str) -> bool:
         """Return whether the draft was published by an attempt whose confirmation was lost."""
         rows = self._connection.read(cypher.GENERATION, collection=self._collection, generation=generation)
-        return bool(rows) and rows[0]["graph"] == self._graph
+        return bool(rows) and rows[0]["revision"] == self._graph
 
     def discard(self) -> None:
         if self._lease.release() and self._lease.renew():  # otherwise it is published or taken over
@@ -254,6 +296,34 @@ class _Lease:
         if is_first and self._thread.is_alive():
             self._thread.join()
         return is_first
+
+
+def item_rows(kind: Kind, items: pa.RecordBatch, first: int) -> list[dict[str, Any]]:
+    """Return the rows that create items, whose ids begin with `first`."""
+    rows: list[dict[str, Any]] = []
+    for id, properties in enumerate(NodeProperties(items.schema).to_nodes(items), first):
+        structure = next((properties[key] for key in _STRUCTURES if key in properties), None)
+        names = properties["names"]
+        properties["name"] = caption(names, structure)
+        key = entity_key(kind, names, structure)
+        rows.append({"id": id, "properties": properties, "digest": None if key is None else digest(key)})
+    return rows
+
+
+def name_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows that create the names of items."""
+    return [{"digest": digest(name), "id": row["id"]} for row in rows for name in row["properties"]["names"]]
+
+
+def rejection_rows(rejections: pa.RecordBatch, first: int) -> list[dict[str, Any]]:
+    """Return the rows that create rejected records, whose numbers begin with `first`."""
+    return [{"n": n, **row} for n, row in enumerate(rejections.to_pylist(), first)]
+
+
+def truncated_rows(dropped: Int32, revision: int) -> list[Any]:
+    """Return the rows that create blocks of counts of truncated pairs."""
+    starts = range(0, len(dropped), _COUNTS)
+    return [[revision, start, dropped[start : start + _COUNTS].astype("<i4").tobytes()] for start in starts]
 
 
 def fingerprint_blocks(words: UInt64, first: int) -> Iterator[tuple[int, UInt64]]:

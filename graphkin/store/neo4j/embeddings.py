@@ -1,6 +1,8 @@
 """Write embeddings as properties of items, with a vector index that only exists once all of them are written."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from secrets import token_hex
@@ -80,6 +82,7 @@ class Neo4jEmbeddingWriter(EmbeddingWriter):
         collection: str,
         manifest: Manifest,
         graph: int,
+        revision: int,
         name: str,
         dimensions: int,
         encoder: str,
@@ -89,6 +92,7 @@ class Neo4jEmbeddingWriter(EmbeddingWriter):
         self._connection = connection
         self._manifest = manifest
         self._graph = graph
+        self._revision = revision
         self._dimensions = dimensions
         self._encoder = encoder
         self._place = Place(collection, name, cypher.item_label(manifest.kind))
@@ -123,6 +127,7 @@ class Neo4jEmbeddingWriter(EmbeddingWriter):
             rows = list(zip(ids[part].tolist(), vectors[part].tolist(), strict=True))
             written = self._write(statement, graph=self._graph, rows=rows, property=self._place.name)
             if written < len(rows):
+                self._connection.run(cypher.FORGET_RUN, **self._key)
                 raise self._deleted_error()
             self._written += written
 
@@ -134,21 +139,29 @@ class Neo4jEmbeddingWriter(EmbeddingWriter):
             items: int = transaction.run(statement, parameters).single(strict=True)["items"]
             return items
 
-        return self._connection.write(work)
+        with self._forget_after_deletion():
+            return self._connection.write(work)
 
     def _hold(self, transaction: neo4j.ManagedTransaction) -> None:
-        if transaction.run(cypher.HOLD_EMBEDDING, self._key).single() is None:
-            if not self._is_living():
-                raise self._deleted_error()
+        is_held = transaction.run(cypher.HOLD_EMBEDDING, self._key).single() is not None
+        living = transaction.run(cypher.LIVING, graph=self._graph, revision=self._revision).single(strict=True)
+        if not living["living"]:
+            raise self._deleted_error()
+        if not is_held:
             raise self._taken_over_error()
 
-    def _is_living(self) -> bool:
-        return bool(self._connection.read(cypher.LIVING, graph=self._graph)[0]["living"])
+    @contextmanager
+    def _forget_after_deletion(self) -> Iterator[None]:
+        """Remove the record of this run if its generation was deleted."""
+        try:
+            yield
+        except Deleted:
+            self._connection.run(cypher.FORGET_RUN, **self._key)
+            raise
 
     def finish(self) -> EmbeddingInfo:
-        if not self._is_living():
-            raise self._deleted_error()
-        self._connection.write(self._hold)
+        with self._forget_after_deletion():
+            self._connection.write(self._hold)
         self._connection.run(self._place.write(cypher.DROP_INDEX))  # of a run that ended meanwhile
         self._connection.run(self._place.write(cypher.CREATE_VECTOR_INDEX, dimensions=self._dimensions))
         self._connection.run(cypher.AWAIT_INDEX, index=self._place.index, seconds=_INDEX_SECONDS)
@@ -170,8 +183,6 @@ class Neo4jEmbeddingWriter(EmbeddingWriter):
         )
 
     def _deleted_error(self) -> Deleted:
-        """Return the error for a deleted generation. A record that was written after the deletion is removed."""
-        forget_embeddings(self._connection, self._place.collection, self._graph)
         collection, generation = self._place.collection, self._manifest.generation
         return Deleted(f"this generation of {collection!r} was deleted", given=generation)
 

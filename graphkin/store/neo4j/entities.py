@@ -12,7 +12,7 @@ from graphkin.store.neo4j.removal import purge
 _PAGE = 2_000  # items per transaction
 
 ReadPublished = Callable[[str, str], tuple[Manifest, int]]
-"""A function that returns the manifest and the number of a published generation of a collection."""
+"""A function that returns the manifest and the graph of a published generation of a collection."""
 
 
 class Neo4jEntities(Entities):
@@ -34,16 +34,19 @@ class Neo4jEntities(Entities):
         (manifest, source_graph), (target_manifest, target_graph) = (
             self._read_published(collection, generation) for generation in (source, target)
         )
+        counts = dict.fromkeys(Carried.__dataclass_fields__, 0)
+        if source_graph == target_graph:  # both generations have the same items
+            return Carried(**counts)
         labels = {"label": cypher.item_label(manifest.kind), "entity": cypher.entity_label(manifest.kind)}
         rows = self._connection.read(cypher.EMBEDDING_PROPERTIES, collection=collection)
         embeddings = [row["property"] for row in rows]
         parameters = {
             "source": source_graph,
             "target": target_graph,
+            "size": target_manifest.counts.kept,
             "own": [*RESERVED, *embeddings, *property_keys(manifest), *property_keys(target_manifest)],
             "types": cypher.ITEM_RELATIONSHIPS,
         }
-        counts = dict.fromkeys(Carried.__dataclass_fields__, 0)
         for start in range(0, manifest.counts.kept, _PAGE):
             for statement in (cypher.CARRY, cypher.CARRY_OUTGOING, cypher.CARRY_INCOMING):
                 (row,) = self._connection.run(statement.format(**labels), **parameters, start=start, stop=start + _PAGE)

@@ -1,7 +1,7 @@
 """Read a published generation of the Neo4j store."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import neo4j
@@ -35,9 +35,11 @@ from graphkin.store.records import (
 from graphkin.store.sampling.base import Engine, Sampler
 
 _PAGE = 4096  # items
+_SCAN = cypher.SCAN, cypher.FORMER_NAMES_IN_SCAN
+_TAKE = cypher.TAKE, cypher.FORMER_NAMES_IN_TAKE
 _ENDS = ("source", "target")
 _EDGE_PAGE = 20_000  # items per query for edges
-_FINGERPRINT_PAGE = 65_536  # items per query for fingerprints
+_BLOCK_PAGE = 65_536  # items per query for blocks of fingerprints or counts
 
 
 class Neo4jGeneration(ProjectableGeneration):
@@ -47,65 +49,86 @@ class Neo4jGeneration(ProjectableGeneration):
     read raises `Deleted` if the generation was deleted before the read ended. It never returns a partial result.
     """
 
-    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: int) -> None:
+    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: int, revision: int) -> None:
         self.collection = collection
         self.manifest = manifest
         self._connection = connection
         self._label = cypher.item_label(manifest.kind)
-        self._number = graph
+        self._key = {"graph": graph, "revision": revision}
         self._keys = NodeProperties(item_schema(manifest))
         self._lock = threading.RLock()
         self._graph: Graph | None = None
         self._fingerprints: Fingerprints | None = None
         self._forest: Edges | None = None
         self._links: Links | None = None
+        self._dropped: Int32 | None = None
 
     def _read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
-        statements = (statement.format(label=self._label), cypher.LIVING)
-        rows, (last,) = self._connection.read_all(statements, graph=self._number, **parameters)
+        (rows,) = self._read_all([statement], **parameters)
+        return rows
+
+    def _read_all(self, statements: Sequence[str], **parameters: Any) -> list[list[neo4j.Record]]:
+        formatted = [*(statement.format(label=self._label) for statement in statements), cypher.LIVING]
+        *rows, (last,) = self._connection.read_all(formatted, **self._key, size=self.size, **parameters)
         self._require_not_deleted(last)
         return rows
+
+    def _read_pages(self, statement: str, page: int, **parameters: Any) -> Iterator[neo4j.Record]:
+        """Iterate over the rows of a statement about the items from `$start` to `$stop` - 1, run for all items."""
+        for start in range(0, self.size, page):
+            yield from self._read(statement, start=start, stop=min(start + page, self.size), **parameters)
 
     def _require_not_deleted(self, row: neo4j.Record) -> None:
         if not row["living"]:
             raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
-        rows_by_id = {row["id"]: row for row in self._read(cypher.ITEMS, ids=ids, keys=self._node_keys(None))}
-        rows = self._require_all(rows_by_id, ids)
-        columns = self._table(rows, self._all_columns[1:]).columns
-        counts = ([row[name] for row in rows] for name in ("degree", "dropped"))
-        return zip(*counts, *(column.to_pylist() for column in columns), strict=True)
+        columns = self._table(*_TAKE, self._all_columns[1:], ids).columns
+        degrees = {row["id"]: row["degree"] for row in self._read(cypher.DEGREES_IN_TAKE, ids=ids)}
+        truncated = self.dropped()
+        dropped = [None] * len(ids) if truncated is None else truncated[np.array(ids, np.int32)].tolist()
+        return zip((degrees[id] for id in ids), dropped, *(column.to_pylist() for column in columns), strict=True)
 
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
         self._require_columns(names)
-        ids, keys = self._require_range(start, stop), self._node_keys(names)
-
-        def read_page(page: range) -> pa.RecordBatch:
-            rows = self._read(cypher.SCAN, start=page.start, stop=page.stop, keys=keys)
-            return self._table(self._require_all({row["id"]: row for row in rows}, page), names)
-
-        return (read_page(ids[start : start + _PAGE]) for start in range(0, len(ids), _PAGE))
+        ids = self._require_range(start, stop)
+        pages = (ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE))
+        return (self._table(*_SCAN, names, page, start=page.start, stop=page.stop) for page in pages)
 
     def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
         columns = self._all_columns if names is None else names
         self._require_columns(columns)
         self._require_ids(*ids.tolist())
-        rows_by_id = {
-            row["id"]: row for row in self._read(cypher.TAKE, ids=ids.tolist(), keys=self._node_keys(columns))
-        }
-        return self._table(self._require_all(rows_by_id, ids.tolist()), columns)
+        return self._table(*_TAKE, columns, ids.tolist())
 
-    def _require_all(self, rows_by_id: Mapping[int, neo4j.Record], ids: Sequence[int]) -> list[neo4j.Record]:
-        """Return the rows of some items.
+    def _table(
+        self, statement: str, former_names: str, names: Sequence[str], ids: Sequence[int], **bounds: Any
+    ) -> pa.RecordBatch:
+        """Return columns of some items.
+
+        Args:
+            statement: A statement that selects the items, by `$ids` or by the bounds.
+            former_names: The statement that selects their names before later revisions added some.
+            names: The columns.
+            ids: The items.
+            bounds: Parameters of the statements.
 
         Raises:
             StoreDamaged: An item is missing.
         """
-        missing = next((id for id in ids if id not in rows_by_id), None)
+        keys = self._node_keys(names)
+        # An append that takes place meanwhile, or its deletion, changes names, so former names are read before and
+        # after.
+        statements = (former_names, statement, former_names)
+        earlier, (items,), later = self._read_all(statements, keys=keys, **(bounds or {"ids": ids}))
+        rows = dict(items["rows"])
+        missing = next((id for id in ids if id not in rows), None)
         if missing is not None:
             raise self._damaged(f"item {missing} is missing")
-        return [rows_by_id[id] for id in ids]
+        if "names" in names:
+            for row in (*earlier, *later):
+                rows[row["id"]][keys.index("names")] = row["names"]
+        return self._keys.table(names, ids, [rows[id] for id in ids])
 
     def _damaged(self, problem: str) -> StoreDamaged:
         return StoreDamaged(Damage(self._label, problem, self.collection, self.id))
@@ -113,9 +136,6 @@ class Neo4jGeneration(ProjectableGeneration):
     def _node_keys(self, names: Sequence[str] | None) -> list[str]:
         """Return the node properties that hold some columns, by default all columns."""
         return self._keys.for_columns(self._all_columns if names is None else names)
-
-    def _table(self, rows: list[neo4j.Record], names: Sequence[str]) -> pa.RecordBatch:
-        return self._keys.table(names, [row["id"] for row in rows], [row["row"] for row in rows])
 
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
         self._require_field(field, value)
@@ -136,7 +156,8 @@ class Neo4jGeneration(ProjectableGeneration):
 
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
         for start in range(begin, self.manifest.counts.rejected, _PAGE):
-            rows = self._read(cypher.REJECTIONS, start=start, stop=start + _PAGE)
+            stop = min(start + _PAGE, self.manifest.counts.rejected)
+            rows = self._read(cypher.REJECTIONS, start=start, stop=stop)
             yield pa.RecordBatch.from_pylist([row.data() for row in rows], schema=REJECTION_SCHEMA)
 
     def neighbors(
@@ -148,7 +169,7 @@ class Neo4jGeneration(ProjectableGeneration):
         threshold = _threshold(as_float32(min_similarity))
         (row,) = self._connection.read(
             cypher.NEIGHBORS.format(label=self._label),
-            graph=self._number,
+            **self._key,
             id=id,
             threshold=threshold,
             offset=offset,
@@ -175,8 +196,7 @@ class Neo4jGeneration(ProjectableGeneration):
     def edges(self, min_similarity: float | None = None, ids: Int32 | None = None) -> Iterator[Edges]:
         threshold = _threshold(as_float32(min_similarity))
         if ids is None:
-            starts = range(0, self.size, _EDGE_PAGE)
-            pages = (self._read(cypher.EDGES, start=s, stop=s + _EDGE_PAGE, threshold=threshold)[0] for s in starts)
+            pages = self._read_pages(cypher.EDGES, _EDGE_PAGE, threshold=threshold)
             return (edges for page in pages if len(edges := _sort_edges(_edges(page))))
         self._require_ids(*ids.tolist())
         selected = np.unique(ids)
@@ -193,9 +213,7 @@ class Neo4jGeneration(ProjectableGeneration):
     def forest(self) -> Edges:
         with self._lock:
             if self._forest is None:
-                starts = range(0, self.size, _EDGE_PAGE)
-                rows = [self._read(cypher.FOREST, start=start, stop=start + _EDGE_PAGE)[0] for start in starts]
-                edges = Edges.concatenate([_edges(row) for row in rows])
+                edges = Edges.concatenate([_edges(row) for row in self._read_pages(cypher.FOREST, _EDGE_PAGE)])
                 order = np.lexsort((edges.target, edges.source, -edges.similarity))
                 self._forest = edges.take(order)
             return self._forest
@@ -205,8 +223,7 @@ class Neo4jGeneration(ProjectableGeneration):
             return None
         with self._lock:
             if self._links is None:
-                starts = range(0, self.size, _EDGE_PAGE)
-                rows = [self._read(cypher.LINKS, start=start, stop=start + _EDGE_PAGE)[0] for start in starts]
+                rows = list(self._read_pages(cypher.LINKS, _EDGE_PAGE))
                 source, target = (np.array([id for row in rows for id in row[end]], np.int32) for end in _ENDS)
                 order = np.lexsort((target, source))
                 self._links = csr.links(source[order], target[order], self.size)
@@ -215,11 +232,7 @@ class Neo4jGeneration(ProjectableGeneration):
     def fingerprints(self) -> Fingerprints:
         with self._lock:
             if self._fingerprints is None:
-                content = b"".join(
-                    row["words"]
-                    for start in range(0, self.size, _FINGERPRINT_PAGE)
-                    for row in self._read(cypher.FINGERPRINTS, start=start, stop=start + _FINGERPRINT_PAGE)
-                )
+                content = b"".join(row["words"] for row in self._read_pages(cypher.FINGERPRINTS, _BLOCK_PAGE))
                 width, rest = divmod(len(content) // 8, max(self.size, 1))
                 if rest:
                     raise self._damaged("fingerprints are missing")
@@ -231,11 +244,29 @@ class Neo4jGeneration(ProjectableGeneration):
     def dropped(self) -> Int32 | None:
         if self.manifest.dropped is None:
             return None
-        dropped = np.zeros(self.size, np.int32)
-        for start in range(0, self.size, _EDGE_PAGE):
-            (row,) = self._read(cypher.DROPPED, start=start, stop=start + _EDGE_PAGE)
-            dropped[row["id"]] = row["dropped"]
-        return dropped
+        with self._lock:
+            if self._dropped is None:
+                content = b"".join(row["counts"] for row in self._read_pages(cypher.TRUNCATED, _BLOCK_PAGE))
+                if len(content) != 4 * self.size:
+                    raise self._damaged("counts of truncated pairs are missing")
+                self._dropped = np.frombuffer(content, "<i4")
+            return self._dropped
+
+    @property
+    def graph_number(self) -> int:
+        """The number of its graph, which later generations may share."""
+        return self._key["graph"]
+
+    def is_newest(self, transaction: neo4j.ManagedTransaction | None = None) -> bool:
+        """Return whether it is not deleted, and no later generation has changed its graph."""
+        key: dict[str, Any] = {"collection": self.collection, "generation": self.id}
+        run = self._connection.read if transaction is None else transaction.run
+        return any(row["is_newest"] for row in run(cypher.IS_NEWEST, **key))
+
+    def block_hashes(self) -> list[bytes] | None:
+        """Return the hashes of the blocks of the item table, or None if the server does not have them."""
+        rows = self._connection.read(cypher.BLOCKS, collection=self.collection, generation=self.id)
+        return [bytes.fromhex(block) for block in rows[0]["blocks"]] if rows and rows[0]["blocks"] else None
 
     def sampler(self, engine: Engine = "snapshot", threads: int | None = None) -> Sampler:
         if engine == "cypher":
@@ -244,13 +275,12 @@ class Neo4jGeneration(ProjectableGeneration):
 
     def degrees(self) -> Int32:
         degrees = np.zeros(self.size, np.int32)
-        for start in range(0, self.size, _EDGE_PAGE):
-            (row,) = self._read(cypher.DEGREES, start=start, stop=start + _EDGE_PAGE)
+        for row in self._read_pages(cypher.DEGREES, _EDGE_PAGE):
             degrees[row["id"]] = row["degree"]
         return degrees
 
     def projection(self) -> Projection:
-        return Projection(self._connection, self.collection, self.manifest, self._number)
+        return Projection(self._connection, self.collection, self.manifest, **self._key)
 
     def index(self) -> dict[str, NDArray[Any]]:
         return {}

@@ -15,7 +15,7 @@ from graphkin.protocol.values import Kind
 from graphkin.store.columns import ID, ITEM_SCHEMA, item_schema, texts, unique_titles, values
 from graphkin.store.identity import content_digest
 
-RESERVED = ("graph", "id", *ITEM_SCHEMA.names, "long_smiles", "dropped", "name")
+RESERVED = ("graph", "id", *ITEM_SCHEMA.names, "long_smiles", "name")
 """The node properties that graphkin itself uses."""
 
 MAX_INDEXED = 8_000  # bytes

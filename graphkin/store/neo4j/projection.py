@@ -26,7 +26,7 @@ _DEFAULT_CONCURRENCY = 4  # the most that GDS Community accepts
 TESTED_GDS = ("2.13", "2.26")
 _NO_PROCEDURE = "Neo.ClientError.Procedure.ProcedureNotFound"
 _UNKNOWN_FUNCTION = "Neo.ClientError.Statement.SyntaxError"
-_PREFIX = "graphkin-"  # of the names of projections; the number of the generation follows
+_PREFIX = "graphkin-"  # of the names of projections; the numbers of graph and revision follow
 
 
 class Projection:
@@ -36,13 +36,13 @@ class Projection:
     Every method except `drop` raises `StoreError` if the server has no GDS.
     """
 
-    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: int) -> None:
+    def __init__(self, connection: Connection, collection: str, manifest: Manifest, graph: int, revision: int) -> None:
         self._connection = connection
         self._collection = collection
         self._manifest = manifest
-        self._graph = graph
+        self._key = {"graph": graph, "revision": revision}
         self._label = cypher.item_label(manifest.kind)
-        self._name = _name(graph)
+        self._name = _name(graph, revision)
 
     def exists(self) -> bool:
         return is_projected(self._connection, self._name)
@@ -61,12 +61,13 @@ class Projection:
             return
 
         def work(transaction: neo4j.ManagedTransaction) -> None:
-            if transaction.run(cypher.LOCK_GENERATION, graph=self._graph).single() is None:
+            if transaction.run(cypher.LOCK_GENERATION, self._key).single() is None:
                 raise Deleted(f"this generation of {self._collection!r} was deleted", given=self._manifest.generation)
             if transaction.run(cypher.IS_PROJECTED, name=self._name).single(strict=True)["exists"]:
                 return
             self._require_room(transaction, max_bytes)
-            transaction.run(cypher.PROJECT.format(label=self._label), graph=self._graph, name=self._name).consume()
+            parameters = {**self._key, "name": self._name, "size": self._manifest.counts.kept}
+            transaction.run(cypher.PROJECT.format(label=self._label), parameters).consume()
 
         with _translate_gds_errors(self._connection):
             self._connection.write(work)
@@ -134,7 +135,7 @@ class Projection:
         return by_source
 
     def drop(self) -> None:
-        drop_projection(self._connection, self._graph)
+        drop_projection(self._connection, **self._key)
 
 
 class ProjectableGeneration(Generation):
@@ -196,17 +197,17 @@ def drop_projections(connection: Connection, collection: str, keep: str | None =
                 connection.call(cypher.DROP_PROJECTION, name=projection.name)
 
 
-def drop_projection(connection: Connection, graph: int) -> None:
-    """Drop the projection of the generation with this number, if there is one."""
+def drop_projection(connection: Connection, graph: int, revision: int) -> None:
+    """Drop the projection of a revision of a graph, if there is one."""
     try:
-        connection.call(cypher.DROP_PROJECTION, name=_name(graph))
+        connection.call(cypher.DROP_PROJECTION, name=_name(graph, revision))
     except StoreError as error:
         if not _lacks_gds(error):
             raise
 
 
-def _name(graph: int) -> str:
-    return f"{_PREFIX}{graph}"
+def _name(graph: int, revision: int) -> str:
+    return f"{_PREFIX}{graph}-{revision}"
 
 
 def _concurrency() -> int:

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import neo4j
+
+from graphkin.protocol.manifest import Manifest
 from graphkin.protocol.values import Kind
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
@@ -17,9 +20,48 @@ def delete_graph(connection: Connection, kind: Kind, graph: int) -> None:
     item, entity = cypher.item_label(kind), cypher.entity_label(kind)
     _drain(connection, cypher.DELETE_RELATIONSHIPS.format(label=item), graph=graph)
     statement = cypher.DELETE_ITEMS.format(label=item, entity=entity)
-    _drain(connection, statement, graph=graph, entity_properties=cypher.ENTITY_PROPERTIES)
+    _drain(connection, statement, graph=graph, first=0, entity_properties=cypher.ENTITY_PROPERTIES)
     for label, key in cypher.OTHER_NODES.items():
         _drain(connection, cypher.DELETE_NODES.format(label=label, key=key), graph=graph)
+
+
+def delete_revision(connection: Connection, kind: Kind, graph: int, revision: int, living: list[int]) -> None:
+    """Delete the nodes and relationships that only a deleted revision of a graph had.
+
+    Args:
+        connection: The connection.
+        kind: The kind of the items.
+        graph: The number of the graph.
+        revision: The deleted revision.
+        living: The other revisions of the graph.
+    """
+    statement = cypher.DELETE_FORMER_RELATIONSHIPS.format(label=cypher.item_label(kind))
+    _drain(connection, statement, graph=graph, living=living)
+    _drain(connection, cypher.DELETE_FORMER_NAMES, graph=graph, living=living)
+    _drain(connection, cypher.DELETE_TRUNCATED, graph=graph, revision=revision)
+
+
+def revert(transaction: neo4j.ManagedTransaction, manifest: Manifest, graph: int, newest: int) -> None:
+    """Make an older revision of a graph its newest, after the newer ones were deleted.
+
+    Args:
+        transaction: The transaction that deletes the newer revisions.
+        manifest: The manifest of the older revision.
+        graph: The number of the graph.
+        newest: The older revision.
+    """
+    labels = {"label": cypher.item_label(manifest.kind), "entity": cypher.entity_label(manifest.kind)}
+    parameters = {
+        "graph": graph,
+        "newest": newest,
+        "first": manifest.counts.kept,
+        "rejected": manifest.counts.rejected,
+        "limit": 2**31 - 1,
+        "entity_properties": cypher.ENTITY_PROPERTIES,
+    }
+    for statement in (*cypher.REVERT_RELATIONSHIPS, *cypher.REVERT_NODES, cypher.DELETE_ITEMS):
+        formatted = statement.format(**labels) if "{label}" in statement else statement
+        transaction.run(formatted, parameters).consume()
 
 
 def purge(connection: Connection, collection: str) -> int:

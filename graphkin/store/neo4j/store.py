@@ -22,7 +22,6 @@ from graphkin.store.base import (
 )
 from graphkin.store.embeddings import EmbeddingWriter
 from graphkin.store.entities import Entities
-from graphkin.store.growth import RewrittenGrowth
 from graphkin.store.keys import Keys
 from graphkin.store.neo4j import cypher
 from graphkin.store.neo4j.connection import Connection
@@ -30,9 +29,10 @@ from graphkin.store.neo4j.draft import Neo4jDraft
 from graphkin.store.neo4j.embeddings import Neo4jEmbeddingWriter, forget_embeddings
 from graphkin.store.neo4j.entities import Neo4jEntities
 from graphkin.store.neo4j.generation import Neo4jGeneration
+from graphkin.store.neo4j.growth import Neo4jGrowth
 from graphkin.store.neo4j.keys import Neo4jKeys
 from graphkin.store.neo4j.projection import drop_projection, is_projected, list_projections, untested_gds_note
-from graphkin.store.neo4j.removal import delete_graph
+from graphkin.store.neo4j.removal import delete_graph, delete_revision, revert
 from graphkin.store.reruns import RerunRecord, decode_rerun, encode_rerun
 from graphkin.store.sampling.base import Engine
 
@@ -102,7 +102,7 @@ class Neo4jStore(Store):
         if generation is None:
             generation = self.collection(collection).current
         manifest, row = self._read_published(collection, generation)
-        return Neo4jGeneration(self._connection, collection, manifest, row["graph"])
+        return Neo4jGeneration(self._connection, collection, manifest, row["graph"], row["revision"])
 
     def _read_published(self, collection: str, generation: str) -> tuple[Manifest, neo4j.Record]:
         rows = self._connection.read(cypher.GENERATION, collection=collection, generation=generation)
@@ -124,7 +124,7 @@ class Neo4jStore(Store):
         try:
             base = self.open(collection)  # the draft holds the writer lock, so this stays the current generation
             require_independent(base)
-            return RewrittenGrowth(base, draft)
+            return Neo4jGrowth(base, draft)
         except BaseException:
             draft.discard()
             raise
@@ -132,17 +132,31 @@ class Neo4jStore(Store):
     def delete(self, collection: str, generation: str) -> None:
         self._read_published(collection, generation)
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        self._connection.run(cypher.DELETE_RERUN, collection=collection, generation=generation)
-        self._connection.run(cypher.DELETE_GENERATION, collection=collection, generation=generation, now=now)
+        key = {"collection": collection, "generation": generation}
+
+        def work(transaction: neo4j.ManagedTransaction) -> None:
+            transaction.run(cypher.LOCK_COLLECTION, key).consume()
+            transaction.run(cypher.DELETE_RERUN, key).consume()
+            transaction.run(cypher.DELETE_GENERATION, {**key, "now": now}).consume()
+            row = transaction.run(cypher.NEWEST_LIVING, key).single()
+            if row is not None and row["revision"] < row["deleted"]:
+                manifest = Manifest.model_validate_json(row["manifest"])
+                revert(transaction, manifest, row["graph"], row["revision"])
+
+        self._connection.write(work)
         self._sweep(collection)
 
     def _sweep(self, collection: str) -> None:
         """Remove the data of deleted generations, including deletions that were interrupted."""
         for row in self._connection.read(cypher.DELETED, collection=collection):
-            drop_projection(self._connection, row["graph"])
-            forget_embeddings(self._connection, collection, row["graph"])
-            delete_graph(self._connection, row["kind"], row["graph"])
-            self._connection.run(cypher.FORGET, collection=collection, graph=row["graph"])
+            revision = {"graph": row["graph"], "revision": row["revision"]}
+            drop_projection(self._connection, **revision)
+            if row["living"]:
+                delete_revision(self._connection, row["kind"], **revision, living=row["living"])
+            else:
+                forget_embeddings(self._connection, collection, row["graph"])
+                delete_graph(self._connection, row["kind"], row["graph"])
+            self._connection.run(cypher.FORGET, collection=collection, **revision)
 
     def keep_rerun(self, collection: str, generation: str, rerun: Rerun, rejections: Sequence[pa.RecordBatch]) -> None:
         key = {"collection": collection, "generation": generation}
@@ -180,7 +194,9 @@ class Neo4jStore(Store):
     ) -> EmbeddingWriter:
         manifest, row = self._read_published(collection, generation)
         self._create_missing_schema([cypher.EMBEDDING_SCHEMA])
-        return Neo4jEmbeddingWriter(self._connection, collection, manifest, row["graph"], name, dimensions, encoder)
+        return Neo4jEmbeddingWriter(
+            self._connection, collection, manifest, row["graph"], row["revision"], name, dimensions, encoder
+        )
 
     def close(self) -> None:
         self._connection.close()

@@ -16,7 +16,6 @@ from graphkin.protocol.policy import Policy
 from graphkin.similarity.recipe import Recipe
 from graphkin.store import growth, identity
 from graphkin.store.base import Generation, Store
-from graphkin.store.embedded import growth as embedded_growth
 
 OPTIONS = IngestOptions(workers=1, max_rejected=1)
 _POLICY = Policy.from_name("random_walk", p_end=0.1)
@@ -53,7 +52,7 @@ def parse_inline() -> Iterator[None]:
 def small_blocks() -> Iterator[int]:
     """Hash item tables in blocks of this many items, so that the tables of tests have several blocks."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (identity, growth, embedded_growth):
+        for module in (identity, growth):
             patch.setattr(module, "BLOCK_SIZE", 3)
         yield 3
 

@@ -128,7 +128,7 @@ def test_perspective_names_labels_types_and_properties_of_the_schema(ask: Any, s
         assert [each["propertyKey"] for each in PERSPECTIVE["labels"][label]] == [*properties]
         (caption,) = category["captionKeys"]
         assert not properties[caption]["exclude"]
-        hidden = {"graph", "digest", "dropped", "recipe", "current", "structure"}
+        hidden = {"graph", "digest", "recipe", "current", "structure"}
         assert {name for name, each in properties.items() if each["exclude"]} == properties.keys() & hidden
     assert {each["name"] for each in PERSPECTIVE["relationshipTypes"]} == TYPES
     for segment in PERSPECTIVE["metadata"]["pathSegments"]:
