@@ -71,6 +71,13 @@ def entity_label(kind: Kind) -> str:
     return "GraphkinCompound" if kind == "molecule" else f"{item_label(kind)}Entity"
 
 
+def with_labels(statement: str, kind: Kind) -> str:
+    """Return a statement with the labels of a kind of items. A statement without `{label}` stays as it is."""
+    if "{label}" not in statement:
+        return statement
+    return statement.format(label=item_label(kind), entity=entity_label(kind))
+
+
 ENTITY_PROPERTIES = ["collection", "digest", "smiles", "inchikey", "name"]
 """The properties of an entity that graphkin writes, and only when it creates the entity. `digest` identifies it."""
 
@@ -424,7 +431,7 @@ RETURN m.blocks AS blocks
 ADD_TO_NAMES = f"""
 UNWIND $rows AS row
 MATCH (i:{{label}} {{{{graph: $graph, id: row.id}}}})
-CREATE (:{Label.FORMER_NAMES} {{{{graph: $graph, id: row.id, until: $revision, names: i.names}}}})
+CREATE (:{Label.FORMER_NAMES} {{{{graph: $graph, id: row.id, until: $revision, names: i.names, name: i.name}}}})
 SET i.names = i.names + row.names, i.name = row.name
 """
 REMOVE_EDGES, REMOVE_FROM_FOREST = (
@@ -468,8 +475,7 @@ MATCH (f:{Label.FORMER_NAMES}) WHERE f.graph = $graph AND f.id >= 0 AND f.until 
 WITH f.id AS id, f ORDER BY f.until
 WITH id, collect(f) AS former
 MATCH (i:{{label}} {{{{graph: $graph, id: id}}}})
-SET i.names = former[0].names
-SET i.name = left(coalesce(head([name IN i.names WHERE name <> '']), i.smiles, i.long_smiles, i.structure), 1000)
+SET i.names = former[0].names, i.name = former[0].name
 FOREACH (f IN former | DELETE f)
 """,
     f"MATCH (n:{Label.NAME}) WHERE n.graph = $graph AND n.digest IS NOT NULL AND n.since > $newest DELETE n",

@@ -48,7 +48,6 @@ class Neo4jDraft(Draft):
         self._connection = connection
         self._collection = collection
         self._kind = kind
-        self._label, self._entity = cypher.item_label(kind), cypher.entity_label(kind)
         self._hasher = BlockHasher()
         self._batches = self._items = self._rejection_count = self._fingerprint_count = 0
         self._cached_nodes: list[str] = []
@@ -99,7 +98,7 @@ class Neo4jDraft(Draft):
         Raises:
             StoreError: Some of these items are missing on the server.
         """
-        statement = cypher.NODES.format(label=self._label)
+        statement = cypher.with_labels(cypher.NODES, self._kind)
         while (start := len(self._cached_nodes)) < self._items:
             stop = min(start + _PAGE, self._items)
             (row,) = self._connection.run(statement, graph=self._graph, start=start, stop=stop)
@@ -131,17 +130,13 @@ class Neo4jDraft(Draft):
             transaction.run(cypher.MARK_BATCH, graph=self._graph, n=number).consume()
             for statement, rows in statements:
                 parameters = {"graph": self._graph, "collection": self._collection, "rows": rows}
-                transaction.run(self._with_labels(statement), parameters).consume()
+                transaction.run(cypher.with_labels(statement, self._kind), parameters).consume()
 
         try:
             self._connection.write(work)
         except StoreError as error:
             if not (isinstance(error.__cause__, ConstraintError) and self._is_written(number)):
                 raise  # otherwise the batch was written before, and only its confirmation was lost
-
-    def _with_labels(self, statement: str) -> str:
-        """Return a statement with the labels of this kind of items. Some statements have none."""
-        return statement.format(label=self._label, entity=self._entity) if "{label}" in statement else statement
 
     def _is_written(self, number: int) -> bool:
         return bool(self._connection.run(cypher.FIND_BATCH, graph=self._graph, n=number))
@@ -211,7 +206,7 @@ class Neo4jDraft(Draft):
                 )
             for statement, rows in additions:
                 for part in _parts(rows):
-                    transaction.run(self._with_labels(statement), {**target, "rows": part}).consume()
+                    transaction.run(cypher.with_labels(statement, self._kind), {**target, "rows": part}).consume()
             return list(transaction.run(cypher.PUBLISH, parameters))
 
         result = self._connection.write(work)

@@ -50,7 +50,6 @@ def revert(transaction: neo4j.ManagedTransaction, manifest: Manifest, graph: int
         graph: The number of the graph.
         newest: The older revision.
     """
-    labels = {"label": cypher.item_label(manifest.kind), "entity": cypher.entity_label(manifest.kind)}
     parameters = {
         "graph": graph,
         "newest": newest,
@@ -60,8 +59,7 @@ def revert(transaction: neo4j.ManagedTransaction, manifest: Manifest, graph: int
         "entity_properties": cypher.ENTITY_PROPERTIES,
     }
     for statement in (*cypher.REVERT_RELATIONSHIPS, *cypher.REVERT_NODES, cypher.DELETE_ITEMS):
-        formatted = statement.format(**labels) if "{label}" in statement else statement
-        transaction.run(formatted, parameters).consume()
+        transaction.run(cypher.with_labels(statement, manifest.kind), parameters).consume()
 
 
 def purge(connection: Connection, collection: str) -> int:
