@@ -101,7 +101,7 @@ def test_recall_of_the_nearest_items_follows_from_their_number(
 
 @pytest.mark.parametrize("step", [2, 3])
 def test_recall_of_every_second_or_third_neighbor(step: int, words: UInt64, exact: Exact, nearest: Int64) -> None:
-    """Of d neighbors, the engine misses those of rank 0, step, 2 step, and so on."""
+    """The engine misses the neighbors of rank 0, step, 2 step, and so on, of the d neighbors of each query."""
     kept = nearest[:, np.arange(nearest.shape[1]) % step > 0]
     _, at_threshold, complete = judge(kept, words, exact)
     missed = np.ceil(exact.degrees / step)
@@ -141,10 +141,8 @@ def test_clusters_with_the_nearest_centroids_give_the_candidates(
     for row, items in zip(rows.tolist(), lists, strict=True):
         own = next(number for number, cluster in enumerate(clusters) if row in cluster)
         order = np.lexsort((np.arange(6), -similarity[row, centroids].astype(np.float32)))[:count].tolist()
-        chosen = order if own in order else [*order[: count - 1], own]
-        if count == 1:
-            chosen = [own]
-        assert set(items.tolist()) == set.union(*(clusters[number] for number in chosen))
+        selection = order if own in order else [*order[: count - 1], own]
+        assert set(items.tolist()) == set.union(*(clusters[number] for number in selection))
 
 
 def test_inverted_lists_grow_with_the_number_of_items() -> None:

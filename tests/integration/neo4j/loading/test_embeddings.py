@@ -20,6 +20,7 @@ from graphkin.protocol.errors import Conflict, Deleted, InvalidInput
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
 from graphkin.store.base import Store
+from graphkin.store.neo4j import growth
 from graphkin.store.transfer import copy_generation
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.source import Epoch
@@ -293,14 +294,21 @@ def test_later_run_takes_over(store: Store, empty_server: Any) -> None:
     assert _indexes(empty_server) == [INDEX]
 
 
-def test_new_embedding_covers_appended_items(store: Store, empty_server: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_rewritten", [False, True])
+def test_new_embedding_replaces_the_older_one(
+    store: Store, empty_server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_rewritten: bool
+) -> None:
+    """Generations share their items, unless the append writes a whole graph."""
+    if is_rewritten:
+        monkeypatch.setattr(growth, "_MAX_ROWS", 0)
     old = _current(store)
     _write_embedding(store, _random_vectors(_size(store)))
     _write(tmp_path / "more.smi", ["CCCCCCCCCCCCCCCCCCCC", "OCCCCCCCCCCCCCCCCCCCCCO"])
     append(store, "nci", [str(tmp_path / "more.smi")])
     size = _size(store)
-    assert len(_stored(empty_server, _graph(empty_server, _current(store)))) == size - 2
+    assert len(_stored(empty_server, _graph(empty_server, _current(store)))) == (0 if is_rewritten else size - 2)
     query = _write_embedding(store, _random_vectors(size)).query
+    assert len(_stored(empty_server, _graph(empty_server, old))) == (0 if is_rewritten else size)
     assert len(_stored(empty_server, _graph(empty_server, _current(store)))) == size
     assert {row["id"] for row in empty_server.ask(query, id=size - 1)} <= {*range(size)}
     store.delete("nci", old)

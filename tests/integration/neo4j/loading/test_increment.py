@@ -14,6 +14,7 @@ from graphkin.store.neo4j import growth
 from graphkin.store.neo4j.draft import Neo4jDraft
 from tests.integration.append.conftest import content
 
+Append = Callable[..., None]
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "neo4j.md"
 
 
@@ -33,30 +34,33 @@ def place(empty_server: Any, graphkin: Callable[..., Any], lines: list[str], tmp
     return options
 
 
-def append(graphkin: Callable[..., Any], folder: Path, lines: list[str], place: tuple[str, ...]) -> None:
-    (folder / "more.smi").write_text("".join(lines))
-    assert graphkin("append", folder / "more.smi", *place).code == 0
+@pytest.fixture
+def append(graphkin: Callable[..., Any], place: tuple[str, ...], tmp_path: Path) -> Append:
+    """Return append(lines), which appends these lines of a file to the collection."""
+
+    def append(lines: list[str], ending: str = "smi") -> None:
+        file = tmp_path / f"more.{ending}"
+        file.write_text("".join(lines))
+        assert graphkin("append", file, *place).code == 0
+
+    return append
 
 
-def test_append_writes_only_the_change(
-    empty_server: Any, graphkin: Callable[..., Any], lines: list[str], place: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_append_writes_only_the_change(empty_server: Any, append: Append, lines: list[str]) -> None:
     """Labels of a user on items stay, because the items do."""
     empty_server.ask("MATCH (m:GraphkinMolecule) SET m:Mine")
-    append(graphkin, tmp_path, lines[95:], place)
+    append(lines[95:])
     rows = empty_server.ask("MATCH (m:GraphkinMolecule) RETURN m:Mine AS mine, count(*) AS items ORDER BY mine")
     assert rows == [{"mine": False, "items": 20}, {"mine": True, "items": 100}]
 
 
-def test_older_generation_is_read_as_before(
-    empty_server: Any, graphkin: Callable[..., Any], lines: list[str], place: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_older_generation_is_read_as_before(empty_server: Any, append: Append, lines: list[str]) -> None:
     """Also by readers that were opened before, and after a second append and the deletion of the newest."""
     with open_store(empty_server.url) as store, store.open("c") as reader:
         before = content(reader)
         renamed = [line.replace(" m", " other") for line in lines[:10]]
-        append(graphkin, tmp_path, [*lines[100:110], *renamed], place)
-        append(graphkin, tmp_path, lines[110:], place)
+        append([*lines[100:110], *renamed])
+        append(lines[110:])
         first, second, third = store.collection("c").generations
         assert first == reader.id
         assert content(reader) == before
@@ -73,7 +77,7 @@ def test_older_generation_is_read_as_before(
             assert content(reader) == before
         assert store.collection("c").current == second
         assert empty_server.ask("MATCH (m:GraphkinMolecule) RETURN count(m) AS items") == [{"items": 110}]
-        append(graphkin, tmp_path, lines[110:], place)
+        append(lines[110:])
         assert store.collection("c").current == third
         with store.open("c") as newest:
             assert newest.check() == []
@@ -89,24 +93,22 @@ def test_older_generation_is_read_as_before(
         assert former == [{"names": 0, "edges": 0}]
 
 
-def test_older_generation_can_be_queried(
-    empty_server: Any, graphkin: Callable[..., Any], lines: list[str], place: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_older_generation_can_be_queried(empty_server: Any, append: Append, lines: list[str]) -> None:
     """The query of the guide finds the neighbors in the chosen generation."""
     section = PAGE.read_text(encoding="utf-8").partition("### Generations that share their items\n")[2]
     query = section.partition("```cypher\n")[2].partition("```")[0]
-    append(graphkin, tmp_path, lines[100:], place)
+    append(lines[100:])
     changed = 0
     with open_store(empty_server.url) as store:
         first, second = store.collection("c").generations
         with store.open("c", first) as old, store.open("c", second) as new:
             for item in old.items(range(old.size)):
-                found = []
+                ids = []
                 for generation in (old, new):
                     parameters = {"collection": "c", "generation": generation.id, "smiles": item["smiles"]}
-                    found.append([row["id"] for row in empty_server.ask(query, **parameters)])
-                    assert found[-1] == generation.neighbors(item["id"]).ids.tolist()
-                changed += bool(set(found[0]) - set(found[1]))
+                    ids.append([row["id"] for row in empty_server.ask(query, **parameters)])
+                    assert ids[-1] == generation.neighbors(item["id"]).ids.tolist()
+                changed += bool(set(ids[0]) - set(ids[1]))
     assert changed  # the top-k limit evicted neighbors
 
 
@@ -114,6 +116,7 @@ def test_older_generation_can_be_queried(
 def test_other_appends_write_a_whole_graph(
     empty_server: Any,
     graphkin: Callable[..., Any],
+    append: Append,
     lines: list[str],
     place: tuple[str, ...],
     tmp_path: Path,
@@ -130,15 +133,14 @@ def test_other_appends_write_a_whole_graph(
         )
         assert graphkin("ingest", "molecules", first, *place, "--threshold", 0.2, "--top-k", 4).code == 0
     if case == "an older base":
-        append(graphkin, tmp_path, lines[100:110], place)
+        append(lines[100:110])
         assert graphkin("ingest", "molecules", first, *place, "--threshold", 0.2, "--top-k", 4).code == 0
     with open_store(empty_server.url) as store:
         base = store.collection("c").current
         if case == "a property of another type":
-            (tmp_path / "more.csv").write_text(f"smiles,name,batch\n{lines[110].replace(' ', ',').strip()},late\n")
-            assert graphkin("append", tmp_path / "more.csv", *place).code == 0
+            append(["smiles,name,batch\n", f"{lines[110].replace(' ', ',').strip()},late\n"], "csv")
         else:
-            append(graphkin, tmp_path, lines[110:], place)
+            append(lines[110:])
         rows = empty_server.ask("MATCH (g:GraphkinGeneration) RETURN g.generation AS id, g.graph AS graph")
         graphs = {row["id"]: row["graph"] for row in rows}
         assert graphs[store.collection("c").current] != graphs[base]
@@ -148,15 +150,10 @@ def test_other_appends_write_a_whole_graph(
 
 
 def test_append_to_a_deleted_generation_publishes_nothing(
-    empty_server: Any,
-    graphkin: Callable[..., Any],
-    lines: list[str],
-    place: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    empty_server: Any, append: Append, lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even if it is deleted immediately before the publication."""
-    append(graphkin, tmp_path, lines[100:], place)
+    append(lines[100:])
     with open_store(empty_server.url) as store:
         first, second = store.collection("c").generations
         with store.open("c", first) as reader, store.growth("c") as draft:
@@ -173,10 +170,8 @@ def test_append_to_a_deleted_generation_publishes_nothing(
             assert reader.check() == []
 
 
-def test_queries_of_users_see_the_newest_generation(
-    empty_server: Any, graphkin: Callable[..., Any], lines: list[str], place: tuple[str, ...], tmp_path: Path
-) -> None:
-    append(graphkin, tmp_path, lines[100:], place)
+def test_queries_of_users_see_the_newest_generation(empty_server: Any, append: Append, lines: list[str]) -> None:
+    append(lines[100:])
     with open_store(empty_server.url) as store, store.open("c") as newest:
         edges = {(int(a), int(b)) for part in newest.edges() for a, b in zip(part.source, part.target, strict=True)}
     rows = empty_server.ask(
