@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from threadpoolctl import threadpool_limits
 
 from benchmarks.data import smiles_file
@@ -47,8 +48,9 @@ from studies.downstream.few import few
 from studies.downstream.heldout import measure_retrieval
 from studies.downstream.pretraining import over_all_atoms, run_pretraining
 from studies.downstream.probe import Features, morgan, probe, standardize
-from studies.downstream.results import DATA, dataset, untrained_encoder
+from studies.downstream.results import untrained_encoder
 from studies.downstream.scaffold import random_scaffold_split
+from studies.downstream.sets import DATA, dataset
 
 _MOLECULES = 249_456
 _BATCH = 64
@@ -200,10 +202,19 @@ def score_arm(encoder: Encoder | None, name: str, splits: int) -> Cell:
     """Score an encoder on one data set, or Morgan fingerprints if there is no encoder."""
     data, groups = dataset(name)
     rows: Any = morgan(data.smiles) if encoder is None else embed(encoder, data.corpus)
+    return {
+        **score_features(rows, name, splits),
+        "far": far(rows, data.smiles, groups, data.labels) if encoder is not None else None,
+    }
+
+
+def score_features(rows: Any, name: str, splits: int) -> Cell:
+    """Score embeddings of a data set, which are standardized, or sparse fingerprints, which are not."""
+    data, groups = dataset(name)
     parts = [random_scaffold_split(groups, number) for number in range(splits)]
 
     def features_for(train: NDArray[np.int64]) -> Features:
-        return rows if encoder is None else standardize(rows, train)
+        return rows if issparse(rows) else standardize(rows, train)
 
     return {
         "probe": [probe(features_for(part.train), data.labels, part)._asdict() for part in parts],
@@ -211,7 +222,6 @@ def score_arm(encoder: Encoder | None, name: str, splits: int) -> Cell:
             few(features_for(part.train), data.labels, part, number)._asdict() for number, part in enumerate(parts)
         ],
         "test_share": float(np.mean([len(part.test) / len(part.train) for part in parts])),
-        "far": far(rows, data.smiles, groups, data.labels) if encoder is not None else None,
     }
 
 

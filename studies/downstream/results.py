@@ -31,15 +31,14 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 
-from benchmarks.data import SHARED, molecules, smiles_file
+from benchmarks.data import molecules, smiles_file
 from graphkin.ingest.pipeline import ingest
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.store import open_store
-from graphkin.trainer.downstream.dataset import CLASSIFICATION_TARGETS, Dataset, read_csv
 from graphkin.trainer.downstream.embed import embed
 from graphkin.trainer.downstream.finetune import FinetuneOptions, InitialEncoder, finetune
-from graphkin.trainer.downstream.scaffold import scaffolds
 from graphkin.trainer.downstream.split import group_split
+from graphkin.trainer.features.corpus import Corpus
 from graphkin.trainer.features.featurize import featurize
 from graphkin.trainer.feed.kinds import features
 from graphkin.trainer.model.encoder import Encoder
@@ -53,16 +52,8 @@ from studies.downstream.pretraining import over_all_atoms, run_pretraining
 from studies.downstream.probe import morgan, probe, standardize
 from studies.downstream.report import FINETUNED, INTERPRETED, LATE, PRETRAINED, UNINTERPRETED, Results, report
 from studies.downstream.scaffold import random_scaffold_split
+from studies.downstream.sets import DATA, dataset
 
-DATA = SHARED / "moleculenet"
-_FILES = {
-    "bace": "bace.csv.gz",
-    "bbbp": "BBBP.csv",
-    "sider": "sider.csv",
-    "tox21": "tox21.csv.gz",
-    "clintox": "clintox.csv",
-    "hiv": "HIV.csv.gz",
-}
 _BATCH = 64
 _CALIBRATION = 4096  # molecules
 _CHECKPOINT = 100  # steps
@@ -130,20 +121,19 @@ def train_encoder(options: Options, arm: str, seed: int, place: Callable[[], Pla
 
 
 @cache
-def dataset(name: str) -> tuple[Dataset, list[str]]:
-    """Return a MoleculeNet set, and the scaffolds of its molecules."""
-    data = read_csv(DATA / _FILES[name], targets=CLASSIFICATION_TARGETS[name], workers=_WORKERS)
-    return data, scaffolds(data.smiles)
-
-
-@cache
 def untrained_encoder(seed: int, model: Model | None = None) -> Encoder:
     """Return the calibrated initial weights of a pre-training seed, by default for the model of published runs."""
     torch.manual_seed(seed)
     encoder = make_encoder(model or Model())
-    _, lines = molecules(_CALIBRATION)
-    calibrate(encoder, featurize([line.split()[0] for line in lines], "calibration", _WORKERS))
+    calibrate(encoder, calibration_corpus())
     return encoder
+
+
+@cache
+def calibration_corpus() -> Corpus:
+    """Return the molecules that batch normalization is calibrated on: the first 4,096 of ZINC250k."""
+    _, lines = molecules(_CALIBRATION)
+    return featurize([line.split()[0] for line in lines], "calibration", _WORKERS)
 
 
 def run_probe(options: Options, name: str, arm: str, seed: int) -> Cell:

@@ -41,7 +41,8 @@ from studies.downstream.evidence import COLLECTIONS, TRAINED, Options, Part, ser
 from studies.downstream.graph_report import FINETUNED, SETS
 from studies.downstream.graph_results import CALIBRATION, dataset
 from studies.downstream.probe import probe_classes, standardize
-from studies.downstream.results import DATA, untrained_encoder
+from studies.downstream.results import untrained_encoder
+from studies.downstream.sets import DATA
 from studies.downstream.transfer_report import ARMS, report
 
 _SUPERVISED = "s-context-pred"
