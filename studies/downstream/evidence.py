@@ -52,7 +52,7 @@ from studies.downstream.results import untrained_encoder
 from studies.downstream.scaffold import random_scaffold_split
 from studies.downstream.sets import DATA, dataset
 
-_MOLECULES = 249_456
+MOLECULES = 249_456
 _BATCH = 64
 _CHECKPOINT = 100  # steps
 _THRESHOLD = 0.36
@@ -126,7 +126,7 @@ def serve(options: Options, collections: Set[str]) -> Iterator[str]:
     store = options.work / "store"
     with open_store(store, create=True) as opened:
         for name in sorted(collections - {each.name for each in opened.collections()}):
-            label, file = smiles_file(options.work, _MOLECULES)
+            label, file = smiles_file(options.work, MOLECULES)
             print(f"ingesting {label} as {name}", flush=True)
             ingest(opened, name, [str(file)], recipe_of(name))
     with Server(Settings(store=store, port=0, cache_dir=options.work / "server-cache")).running() as url:

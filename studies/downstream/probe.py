@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from graphkin.protocol.errors import InvalidInput
-from graphkin.trainer.downstream.roc import is_scorable, roc_auc
+from graphkin.trainer.downstream.roc import is_scorable, roc_auc, task_aucs
 from graphkin.trainer.downstream.split import Split
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
@@ -30,13 +30,15 @@ Features: TypeAlias = NDArray[np.floating[Any]] | csr_array
 class ProbeScore(NamedTuple):
     """ROC-AUC on test, averaged over the scored tasks, and that on valid, which chose `strength` from `GRID`.
 
-    `omitted` is the share of tasks that were not scored because train or test lacks a class.
+    `omitted` is the share of tasks that were not scored because train or test lacks a class. `by_task` has the ROC-AUC
+    on test of each task, and None for an omitted one.
     """
 
     auc: float
     valid_auc: float
     strength: float
     omitted: float
+    by_task: tuple[float | None, ...]
 
 
 class ClassScore(NamedTuple):
@@ -82,8 +84,10 @@ def probe(features: Features, labels: NDArray[np.int8], split: Split) -> ProbeSc
     scores = np.stack([_scores(features, column, split) for column in columns.T], axis=2)
     valid, test = ([roc_auc(columns[rows], each[rows]) for each in scores] for rows in (split.valid, split.test))
     best = int(np.argmax(valid))
-    scored = int(is_scorable(columns[split.test]).sum())
-    return ProbeScore(test[best], valid[best], GRID[best], 1 - scored / labels.shape[1])
+    areas = np.full(labels.shape[1], np.nan)
+    areas[fit] = task_aucs(columns[split.test], scores[best][split.test])
+    by_task = tuple(None if np.isnan(area) else float(area) for area in areas)
+    return ProbeScore(test[best], valid[best], GRID[best], by_task.count(None) / len(by_task), by_task)
 
 
 def probe_classes(features: Features, labels: NDArray[np.int64], split: Split) -> ClassScore:

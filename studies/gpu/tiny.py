@@ -22,19 +22,28 @@ def shrunk(config: PretrainConfig, steps: int) -> PretrainConfig:
 
 
 def write_data(setting: Setting) -> None:
-    """Write generated molecules in place of ZINC250k, and of BBBP, where every second one is positive, and graphs."""
+    """Write graphs, and generated molecules in place of ZINC250k, BBBP and a MoleculeACE set.
+
+    Every second molecule of BBBP is positive.
+    """
     _write_graphs(setting)
     zinc = setting.data / "molecules" / "zinc250k.smiles.gz"
     path = setting.data / "moleculenet" / "BBBP.csv"
-    for folder in (zinc.parent, path.parent):
+    values = setting.data / "moleculeace" / "CHEMBL2147_Ki.csv"
+    for folder in (zinc.parent, path.parent, values.parent):
         folder.mkdir(parents=True, exist_ok=True)
+    molecules = [*generate(MOLECULES)]
     with gzip.open(zinc, "wt") as compressed:
-        compressed.writelines(f"{smiles}\n" for smiles in generate(MOLECULES))
+        compressed.writelines(f"{smiles}\n" for smiles in molecules)
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["num", "name", "p_np", "smiles"])
-        for number, smiles in enumerate(generate(_LABELLED)):
+        for number, smiles in enumerate(molecules[:_LABELLED]):
             writer.writerow([number, f"molecule {number}", number % 2, smiles])
+    with values.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["smiles", "y"])
+        writer.writerows([smiles, number * 7 % 10] for number, smiles in enumerate(molecules[:_LABELLED]))
 
 
 def _write_graphs(setting: Setting) -> None:

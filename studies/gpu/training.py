@@ -44,7 +44,12 @@ def train(setting: Setting, job: str, unit: str, config: PretrainConfig, source:
     except OutOfTime:
         return None
     save_encoder(setting.encoder(job, unit), load_encoder(folder).encoder)
-    records = map(json.loads, thin_metrics(folder / "metrics.jsonl", config.max_steps or 0))
+    return training_cell(config, folder, times)
+
+
+def training_cell(config: PretrainConfig, run: Path, times: Cell) -> Cell:
+    """Return the cell of a finished run: its settings, times and losses."""
+    records = map(json.loads, thin_metrics(run / "metrics.jsonl", config.max_steps or 0))
     losses = [[record["step"], record["loss"]] for record in records]
     return {
         "seed": config.draws.seed,
@@ -55,15 +60,15 @@ def train(setting: Setting, job: str, unit: str, config: PretrainConfig, source:
     }
 
 
-def save_encoder(path: Path, encoder: Encoder) -> None:
-    """Write the encoder in float16. Integers are not converted."""
+def save_encoder(path: Path, encoder: Encoder, dtype: torch.dtype = torch.float16) -> None:
+    """Write the encoder with this type of floating-point numbers. Integers are not converted."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    halves = {
-        name: value.half().contiguous() if value.is_floating_point() else value.contiguous()
+    values = {
+        name: (value.to(dtype) if value.is_floating_point() else value).contiguous()
         for name, value in encoder.state_dict().items()
     }
     draft = path.with_suffix(".partial")
-    save_file(halves, draft)
+    save_file(values, draft)
     draft.rename(path)
 
 

@@ -53,6 +53,8 @@ def test_probe_equals_scikit_learn(features: NDArray[np.float32], labels: NDArra
     result = probe(standardize(features, train), labels, SPLIT)
     assert (result.auc, result.valid_auc) == pytest.approx((expected, best), abs=1e-6)
     assert result.omitted == 0
+    assert len(result.by_task) == 2
+    assert np.mean([area for area in result.by_task if area is not None]) == pytest.approx(expected, abs=1e-6)
 
 
 def test_features_are_standardized_over_the_training_rows(features: NDArray[np.float32]) -> None:
@@ -73,7 +75,9 @@ def test_test_labels_choose_nothing(features: NDArray[np.float32], labels: NDArr
 
 def test_sparse_features_equal_dense_ones(features: NDArray[np.float32], labels: NDArray[np.int8]) -> None:
     bits = (features > 5).astype(np.float64)
-    assert probe(csr_array(bits), labels, SPLIT) == pytest.approx(probe(bits, labels, SPLIT), abs=1e-6)
+    sparse, dense = probe(csr_array(bits), labels, SPLIT), probe(bits, labels, SPLIT)
+    assert sparse[:4] == pytest.approx(dense[:4], abs=1e-6)
+    assert sparse.by_task == pytest.approx(dense.by_task, abs=1e-6)
 
 
 def test_probe_of_classes_equals_scikit_learn(features: NDArray[np.float32]) -> None:
@@ -103,6 +107,8 @@ def test_task_of_one_class_is_left_out(features: NDArray[np.float32], labels: ND
     given = standardize(features, SPLIT.train)
     result = probe(given, more, SPLIT)
     assert result.omitted == pytest.approx(1 / 3)
+    assert result.by_task[2] is None
+    assert result.auc == pytest.approx(np.mean([area for area in result.by_task if area is not None]))
     if part == "train":
         assert result[:3] == probe(given, labels, SPLIT)[:3]
 

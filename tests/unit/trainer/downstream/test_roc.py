@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from graphkin.trainer.downstream.roc import is_scorable, roc_auc
+from graphkin.trainer.downstream.roc import is_scorable, roc_auc, task_aucs
 
 labels_and_scores = st.tuples(st.integers(1, 12), st.integers(1, 4)).flatmap(
     lambda shape: st.tuples(
@@ -38,3 +38,4 @@ def test_a_task_with_one_class_is_skipped_and_not_scored_one_half() -> None:
     scores = np.array([[2.0, 1, 1, 1], [1, 2, 1, 1], [3, 3, 1, 1]])
     assert is_scorable(labels).tolist() == [True, False, False, False]
     assert roc_auc(labels, scores) == 1
+    np.testing.assert_array_equal(task_aucs(labels, scores), [1, np.nan, np.nan, np.nan])

@@ -1,0 +1,1 @@
+"""The second evidence plan (studies/evidence-plan-2.md): its encoders, cells and statistics."""

@@ -1,0 +1,56 @@
+"""The command of the second evidence plan measures tier 1 with a few molecules, and continues."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+TWICE = """
+import sys
+from pathlib import Path
+
+from studies.evidence.__main__ import evidence
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    arguments = ["--plan", "2", "--tiny", "--work", str(folder / "work"), "--cells", str(folder / "cells")]
+    selection = ["--seeds", "1", "--sets", "chembl2147"]
+    evidence([*arguments, *selection, "--arms", "exact,permuted,scratch"], standalone_mode=False)
+    (folder / REMOVED).rename(folder / "removed.json")
+    evidence([*arguments, *selection, "--arms", "permuted"], standalone_mode=False)
+"""
+"""The program runs the command twice in one process, which imports torch once, and removes a cell in between."""
+
+PERMUTED = "cells/small/frozen/permuted-0/chembl2147.json"
+
+
+def test_command_measures_tier_1_and_continues(tmp_path: Path) -> None:
+    """The second run does only the cell that was removed, with the encoder that the first one trained."""
+    program = TWICE.replace("REMOVED", repr(PERMUTED))
+    result = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    files = sorted(path.relative_to(tmp_path).as_posix() for path in (tmp_path / "cells").rglob("*.json"))
+    assert files == [
+        "cells/none/frozen/scratch-0/chembl2147.json",
+        "cells/small/encoders/exact-0.json",
+        "cells/small/frozen/exact-0/chembl2147.json",
+        PERMUTED,
+    ]
+    lines = result.stdout.splitlines()
+    assert lines[-2:] == [f"finished {tmp_path / PERMUTED}", "4 of 4 tasks are done"]
+    cell, removed = (json.loads((tmp_path / name).read_text()) for name in (PERMUTED, "removed.json"))
+    assert (cell["arm"], cell["seed"], cell["dose"], cell["set"]) == ("permuted", 0, "small", "chembl2147")
+    assert {"command", "commit", "device", "versions", "seconds", "processor_seconds"} < cell.keys()
+    assert [len(score["by_task"]) for score in cell["probe"]] == [1, 1]
+    assert cell["probe"] == removed["probe"]
