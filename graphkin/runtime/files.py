@@ -40,7 +40,12 @@ def absolute_location(url: str) -> str:
 
     The result is valid in processes that have another working directory.
     """
-    return url if "://" in url else str(Path(url).absolute())
+    return url if is_url(url) else str(Path(url).absolute())
+
+
+def is_url(location: str) -> bool:
+    """Return whether a location is a URL, and not a path."""
+    return "://" in location
 
 
 @contextmanager

@@ -76,6 +76,17 @@ class Location:
             content: bytes = self._files.cat_file(self._path(name), start=start, end=stop)
             return content
 
+    def download(self, name: str, path: Path) -> None:
+        """Copy a file to a local path. Raises `FileNotFoundError` if it does not exist."""
+        with self._translate_errors():
+            self._files.get_file(self._path(name), str(path))
+
+    def version(self, name: str) -> str:
+        """Return a text that changes with the content of a file. Raises `FileNotFoundError` if it does not exist."""
+        with self._translate_errors():
+            self._files.invalidate_cache()
+            return str(self._files.checksum(self._path(name)))
+
     def write(self, name: str, content: bytes) -> None:
         """Write or replace a file atomically: under a temporary name, which is then changed to `name`.
 
@@ -161,6 +172,12 @@ class Location:
                 return {}
             files_by_name = {path.removeprefix(self._root).lstrip("/"): file for path, file in files.items()}
             return {name: file["size"] for name, file in files_by_name.items() if name}
+
+    def matches(self, pattern: str) -> list[str]:
+        """Return the names of all files that match a pattern with wildcards."""
+        with self._translate_errors():
+            self._files.invalidate_cache()
+            return [path.removeprefix(self._root).lstrip("/") for path in self._files.glob(self._path(pattern))]
 
     def remove(self, name: str) -> None:
         """Remove a file. Raises `FileNotFoundError` if it does not exist."""

@@ -19,6 +19,7 @@ from graphkin.ingest.reading import missing_names_note, pair_files, require_item
 from graphkin.ingest.runners.base import Runner
 from graphkin.ingest.stages import blocks, edges, items, pairs, records
 from graphkin.ingest.stages.engine import Engine
+from graphkin.ingest.stages.files import file_states, match_files
 from graphkin.ingest.stages.job import Job, Sizes, job_key
 from graphkin.ingest.tally import histograms, similarity_bin_edges
 from graphkin.protocol.errors import InvalidInput, StoreError
@@ -56,7 +57,7 @@ def ingest(
         runner: Runs the tasks.
         url: URL of the export.
         collection: Name of the collection.
-        files: Paths of the files. Every task must be able to read them.
+        files: Paths or URLs of the files. Every task must be able to read them. A URL may have wildcards (*).
         recipe: Recipe of the items, which also decides their kind.
         options: Options of the run.
         progress: Receives progress reports.
@@ -175,27 +176,11 @@ def _require_possible(kind: Kind[Recipe], recipe: Recipe, options: IngestOptions
 
 
 def _job(url: str, files: Sequence[str], recipe: Recipe, options: IngestOptions, sizes: Sizes) -> Job:
-    paired_files = tuple(pair_files(files, options.names, "names"))
-    file_states = [_file_state(each) for pair in paired_files for each in pair if each is not None]
+    paired_files = tuple(pair_files(match_files(files), match_files(options.names), "names"))
+    states = [file_states(each) for pair in paired_files for each in pair if each is not None]
     settings = [repr(options.read), options.max_size, options.duplicates, asdict(sizes)]
-    key = job_key(recipe.model_dump(mode="json"), versions(recipe), file_states, settings)
+    key = job_key(recipe.model_dump(mode="json"), versions(recipe), states, settings)
     return Job(absolute_location(url), key, str(Path.cwd()), paired_files, recipe, options, sizes)
-
-
-def _file_state(file: str) -> list[tuple[str, int, int]]:
-    """Return name, size and modification time of a file, or of all files in a folder."""
-    path = Path(file).absolute()
-    try:
-        paths = sorted(path.rglob("*")) if path.is_dir() else [path]
-        status = [(str(path_in), path_in.stat()) for path_in in paths]
-    except OSError as error:
-        raise InvalidInput(
-            f"cannot open {file}",
-            given=error.strerror,
-            expected="a readable file",
-            hint="check the path and the permissions of the file",
-        ) from error
-    return [(name, state.st_size, state.st_mtime_ns) for name, state in status]
 
 
 def _rejections(job: Job, parts: int) -> Iterator[pa.RecordBatch]:

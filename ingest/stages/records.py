@@ -1,7 +1,7 @@
 """The stages that divide each file into parts, and parse each part."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, chdir, closing
+from contextlib import ExitStack, closing
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +13,7 @@ import pyarrow as pa
 from graphkin.ingest.parsing import Chunk, ChunkParser, Parsed
 from graphkin.ingest.pool import ParserPool, RecordTimer
 from graphkin.ingest.readers import open_source
+from graphkin.ingest.stages.files import local_files
 from graphkin.ingest.stages.job import Job
 from graphkin.ingest.workspace import Workspace
 from graphkin.similarity.columns import fixed_width_array
@@ -29,8 +30,7 @@ def read(job: Job, file: int) -> dict[str, Any]:
     rows, sizes = 0, []
     with ExitStack() as stack:
         name, names = job.files[file]
-        if not all(Path(path).is_absolute() for path in (name, names) if path is not None):
-            stack.enter_context(chdir(job.folder))  # because this process may have another current folder
+        stack.enter_context(local_files([path for path in (name, names) if path is not None], job.folder))
         source = stack.enter_context(closing(open_source(name, job.kind.file_formats, job.options.read, names=names)))
         for piece in _slices(source, job.sizes.records):
             batches.append(piece)

@@ -22,6 +22,26 @@ def test_files_are_written_and_read_by_name(tmp_path: Path, scheme: str) -> None
 
 
 @pytest.mark.parametrize("scheme", ["file", "memory"])
+def test_files_are_matched_and_downloaded(tmp_path: Path, scheme: str) -> None:
+    location = Location(f"{scheme}://{tmp_path}/store")
+    for name in ("a-1.smi", "a-2.smi", "b.smi"):
+        location.write(name, name.encode())
+    assert sorted(location.matches("a-*.smi")) == ["a-1.smi", "a-2.smi"]
+    location.download("a-2.smi", tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == b"a-2.smi"
+
+
+@pytest.mark.parametrize("scheme", ["file", "memory"])
+def test_version_changes_with_the_content(tmp_path: Path, scheme: str) -> None:
+    location = Location(f"{scheme}://{tmp_path}/store")
+    location.write("a", b"content")
+    version = location.version("a")
+    assert location.version("a") == version
+    location.write("a", b"another")
+    assert location.version("a") != version
+
+
+@pytest.mark.parametrize("scheme", ["file", "memory"])
 def test_missing_file_raises_file_not_found(tmp_path: Path, scheme: str) -> None:
     with pytest.raises(FileNotFoundError):
         Location(f"{scheme}://{tmp_path}").read("missing")
