@@ -6,8 +6,6 @@ from pathlib import Path
 
 import click
 
-_DEFAULT_CELLS = Path(__file__).parents[1] / "results" / "evidence"
-
 
 @click.command(context_settings={"show_default": True})
 @click.option(
@@ -27,7 +25,7 @@ _DEFAULT_CELLS = Path(__file__).parents[1] / "results" / "evidence"
 @click.option(
     "--cells",
     type=click.Path(path_type=Path, file_okay=False),
-    default=_DEFAULT_CELLS,
+    default=Path(__file__).parents[1] / "results" / "evidence",
     show_default="studies/results/evidence",
     metavar="DIR",
     help="Measured cells.",
@@ -43,7 +41,8 @@ def evidence(arms: str, seeds: int, sets: str, tiny: bool, work: Path, cells: Pa
         os.environ["GRAPHKIN_SHARED"] = str(work / "tiny" / "data")
     from studies.downstream.sets import DATA
     from studies.evidence.arms import ARMS
-    from studies.evidence.plan import SETS, TINY_SETS, Plan
+    from studies.evidence.measured import SETS, Cells
+    from studies.evidence.plan import TINY_SETS, Plan
     from studies.evidence.tasks import run_tasks, summary
     from studies.gpu.setting import Setting, workers
     from studies.gpu.tiny import write_data
@@ -55,9 +54,9 @@ def evidence(arms: str, seeds: int, sets: str, tiny: bool, work: Path, cells: Pa
         raise click.ClickException(f"{DATA} is missing: there is nothing to score on")
     selected_arms = _names("--arms", arms, tuple(ARMS))
     selected_sets = _names("--sets", sets, TINY_SETS if tiny else tuple(SETS))
-    tasks = Plan(setting, cells, selected_arms, range(seeds), selected_sets).tasks()
+    selection = Plan(setting, Cells(cells), selected_arms, range(seeds), selected_sets)
     try:
-        run_tasks(tasks, work / "locks")
+        tasks = run_tasks(selection.tasks, work / "locks")
     except KeyboardInterrupt:
         click.echo("stopped: the same command continues", err=True)
         sys.exit(130)

@@ -1,6 +1,6 @@
 """Arms of tier 1, and the encoders that they are scored with."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +17,7 @@ ARMS: Mapping[str, str] = {
 """Title of each arm of tier 1, in the order of the plan."""
 
 TRAINED = ("exact", "augmented", "shuffled")
+"""Arms that are trained. The others need no training of their own."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,3 @@ class Unit:
         if self.arm == "scratch":
             return None
         return Unit("exact", self.seed, self.dose) if self.arm == "permuted" else self
-
-
-def trained_units(units: Iterable[Unit]) -> list[Unit]:
-    """Return the encoders that must be trained for these, in the order of their first use."""
-    return [*dict.fromkeys(unit.trained for unit in units if unit.trained is not None)]

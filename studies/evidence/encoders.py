@@ -76,8 +76,12 @@ def restore_middle_dose(setting: Setting) -> set[Unit]:
     return {Unit(arm, int(seed), "middle") for arm, _, seed in (name.rpartition("-") for name in names)}
 
 
+@cache
 def load(setting: Setting, unit: Unit) -> Encoder:
-    """Return the encoder of an arm, in evaluation mode. Batch normalization has statistics of molecules."""
+    """Return the encoder of an arm, in evaluation mode. It is shared, so that the caller must not change it.
+
+    Batch normalization has statistics of molecules: those of training, or calibrated ones.
+    """
     trained = unit.trained
     if trained is None:
         return untrained_encoder(unit.seed, TINY_MODEL if setting.tiny else None)

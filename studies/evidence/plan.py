@@ -1,52 +1,29 @@
 """Tasks of tier 1 in the order of the plan: encoders, and cells of both outcomes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 from studies.cells import Cell, load_or_make
 from studies.evidence import encoders
-from studies.evidence.arms import ARMS, Dose, Unit, trained_units
-from studies.evidence.frozen import SPLITS, score_frozen
+from studies.evidence.arms import ARMS, TRAINED, Dose, Unit
+from studies.evidence.finetuned import EPOCHS, FIXED, GRID, SPLITS, score_finetuned
+from studies.evidence.frozen import SPLITS as FROZEN_SPLITS
+from studies.evidence.frozen import score_frozen
+from studies.evidence.measured import SEEDS, SETS, Cells, Run
 from studies.evidence.stamp import stamped
 from studies.evidence.tasks import Task
 from studies.gpu.setting import Setting
 
-RESULTS = Path(__file__).parents[1] / "results" / "evidence"
-"""Folder of the measured cells."""
-
 COMMAND = "python -m studies.evidence --plan 2"
-
-SETS: Mapping[str, str] = {
-    "bace": "BACE",
-    "bbbp": "BBBP",
-    "clintox": "ClinTox",
-    "sider": "SIDER",
-    "tox21": "Tox21",
-    "chembl234": "CHEMBL234",
-    "chembl204": "CHEMBL204",
-    "chembl2147": "CHEMBL2147",
-}
-"""Title of each data set of tier 1, in the order of the plan."""
-
-SEEDS = (0, 1, 2)
 
 TINY_SETS = ("bbbp", "chembl2147")
 """Data sets of a tiny run."""
 
 _TINY_SPLITS = 2
-
-
-def frozen_cell(cells: Path, unit: Unit, name: str) -> Path:
-    """Return the file of the frozen scores of an encoder on a data set."""
-    return cells / unit.dose / "frozen" / unit.name / f"{name}.json"
-
-
-def encoder_cell(cells: Path, unit: Unit) -> Path:
-    """Return the file of the training of an encoder."""
-    return cells / unit.dose / "encoders" / f"{unit.name}.json"
+_TINY_EPOCHS = 2
 
 
 @dataclass(frozen=True)
@@ -55,36 +32,68 @@ class Plan:
 
     Attributes:
         setting: machine and work folder.
-        cells: folder of the cells.
+        cells: the measured cells.
         arms: arms to measure.
         seeds: pre-training seeds to measure.
         sets: data sets to score.
     """
 
     setting: Setting
-    cells: Path
+    cells: Cells
     arms: Sequence[str] = tuple(ARMS)
     seeds: Sequence[int] = SEEDS
     sets: Sequence[str] = tuple(SETS)
 
     def tasks(self) -> list[Task]:
-        """Return all tasks: for each dose and seed, the training of missing encoders and the frozen scores."""
-        tasks = [task for dose, seed in product(self._doses(), self.seeds) for task in self._of_seed(dose, seed)]
+        """Return all tasks that are known: those of settings that tuning chooses appear when it is done."""
+        tasks = [*self._small_dose()]
+        if self._has_middle_dose():
+            tasks = [*(task for seed in self.seeds for task in self._frozen_of_seed(seed, "middle")), *tasks]
         return [*{task.name: task for task in tasks}.values()]
 
-    def _doses(self) -> tuple[Dose, ...]:
-        return ("middle", "small") if self._middle_dose() else ("small",)
+    def _has_middle_dose(self) -> bool:
+        return not self.setting.tiny and bool(encoders.restore_middle_dose(self.setting))
 
-    def _middle_dose(self) -> set[Unit]:
-        return set() if self.setting.tiny else encoders.restore_middle_dose(self.setting)
+    def _small_dose(self) -> Iterator[Task]:
+        """Yield, for each seed, the training of encoders and the frozen scores, then fine-tuning.
 
-    def _of_seed(self, dose: Dose, seed: int) -> Iterator[Task]:
-        pairs = [*product((Unit.at_dose(arm, seed, dose) for arm in self.arms), self.sets)]
-        missing = trained_units(unit for unit, name in pairs if not frozen_cell(self.cells, unit, name).exists())
-        if dose == "small" and missing:
+        Encoders are trained only if a missing cell needs them.
+        """
+        frozen = {seed: self._frozen_of_seed(seed, "small") for seed in self.seeds}
+        finetuned = [*self._finetuned_passes("small")]
+        open_tasks = [task for task in chain(*frozen.values(), finetuned) if not task.output.exists()]
+        needed = {path for task in open_tasks for path in task.needs}
+        units = [Unit(arm, seed, "small") for seed, arm in product(self.seeds, TRAINED)]
+        missing = [unit for unit in units if encoders.file(self.setting, unit) in needed]
+        if missing:
             yield from map(self._ingest, encoders.COLLECTIONS)
-            yield from map(self._train, missing)
-        yield from (self._frozen(unit, name) for unit, name in pairs)
+        for seed, scores in frozen.items():
+            yield from (self._train(unit) for unit in missing if unit.seed == seed)
+            yield from scores
+        yield from finetuned
+
+    def _frozen_of_seed(self, seed: int, dose: Dose) -> list[Task]:
+        units = [Unit.at_dose(arm, seed, dose) for arm in self.arms]
+        return [self._frozen(unit, name) for unit, name in product(units, self.sets)]
+
+    def _finetuned_passes(self, dose: Dose) -> Iterator[Task]:
+        """Yield the passes of the plan's deviations: the fixed setting by re-split, tuning, and the chosen settings."""
+        for split, name, seed, arm in product(self._splits, self.sets, self.seeds, self.arms):
+            yield self._finetuned(Run(Unit.at_dose(arm, seed, dose), name, split, FIXED, self._epochs))
+        for name, arm, tuning in product(self.sets, self.arms, GRID):
+            yield self._finetuned(Run(Unit.at_dose(arm, 0, dose), name, 0, tuning, self._epochs))
+        for name, split, seed, arm in product(self.sets, self._splits, self.seeds, self.arms):
+            chosen = self.cells.tuned(Unit.at_dose(arm, 0, dose), name, self._epochs)
+            if chosen is not None:
+                yield self._finetuned(Run(Unit.at_dose(arm, seed, dose), name, split, chosen, self._epochs))
+
+    @property
+    def _splits(self) -> Sequence[int]:
+        return SPLITS[:1] if self.setting.tiny else SPLITS
+
+    @property
+    def _epochs(self) -> int:
+        return _TINY_EPOCHS if self.setting.tiny else EPOCHS
 
     def _ingest(self, collection: str) -> Task:
         def make() -> None:
@@ -97,9 +106,8 @@ class Plan:
 
     def _train(self, unit: Unit) -> Task:
         def make() -> None:
-            facts = {"arm": unit.arm, "dose": unit.dose}
             train = partial(encoders.train, self.setting, unit)
-            load_or_make(encoder_cell(self.cells, unit), lambda: self._stamped(facts, train))
+            load_or_make(self.cells.encoder(unit), lambda: self._stamped({"arm": unit.arm, "dose": unit.dose}, train))
             encoders.save(self.setting, unit)
 
         needs = tuple(map(self._marker, encoders.COLLECTIONS))
@@ -107,17 +115,25 @@ class Plan:
 
     def _frozen(self, unit: Unit, name: str) -> Task:
         def measure() -> Cell:
-            splits = _TINY_SPLITS if self.setting.tiny else SPLITS
+            splits = _TINY_SPLITS if self.setting.tiny else FROZEN_SPLITS
             return score_frozen(encoders.load(self.setting, unit), name, splits)
 
-        facts = {"arm": unit.arm, "seed": unit.seed, "dose": unit.dose, "set": name}
-        output = frozen_cell(self.cells, unit, name)
-        make = partial(load_or_make, output, lambda: self._stamped(facts, measure))
-        return Task(f"frozen/{unit.dose}/{unit.name}/{name}", output, make, self._encoder(unit))
+        return self._score(self.cells.frozen(unit, name), unit, {"set": name}, measure)
 
-    def _encoder(self, unit: Unit) -> tuple[Path, ...]:
-        """Return the file that the encoder of a unit is loaded from, if there is one."""
-        return () if unit.trained is None else (encoders.file(self.setting, unit.trained),)
+    def _finetuned(self, run: Run) -> Task:
+        def measure() -> Cell:
+            encoder = encoders.load(self.setting, run.unit)
+            return score_finetuned(encoder, run.set, run.unit.seed, run.split, run.tuning, run.epochs)
+
+        facts = {"set": run.set, "split": run.split, **run.tuning._asdict()}
+        return self._score(self.cells.finetuned(run), run.unit, facts, measure)
+
+    def _score(self, output: Path, unit: Unit, facts: Cell, measure: Callable[[], Cell]) -> Task:
+        """Return the task of a cell of this encoder."""
+        described = {"arm": unit.arm, "seed": unit.seed, "dose": unit.dose, **facts}
+        make = partial(load_or_make, output, lambda: self._stamped(described, measure))
+        needs = () if unit.trained is None else (encoders.file(self.setting, unit.trained),)
+        return Task(str(output.relative_to(self.cells.folder).with_suffix("")), output, make, needs)
 
     def _marker(self, collection: str) -> Path:
         return self.setting.work / "ingested" / collection

@@ -37,15 +37,22 @@ class Task:
         return is_open and all(each.exists() for each in self.needs)
 
 
-def run_tasks(tasks: Sequence[Task], locks: Path) -> None:
-    """Do the first task that can be started, again and again, until there is none.
+def run_tasks(list_tasks: Callable[[], Sequence[Task]], locks: Path) -> Sequence[Task]:
+    """Do the first task that can be started, again and again, until there is none, and return all tasks.
 
-    Tasks that another process is doing are left to it. After an error a task is attempted once more, and its second
-    error is kept in a file (the plan's rule for failed runs).
+    Tasks are listed again at the end, because results may lead to more. Tasks that another process is doing are left to
+    it. After an error a task is attempted once more, and its second error is kept in a file (the plan's rule for failed
+    runs).
     """
     locks.mkdir(parents=True, exist_ok=True)
-    while any(_attempt(task, locks) for task in tasks):
-        pass
+    tasks = list_tasks()
+    while True:
+        while any(_attempt(task, locks) for task in tasks):
+            pass
+        known_names = {task.name for task in tasks}
+        tasks = list_tasks()
+        if known_names.issuperset(task.name for task in tasks):
+            return tasks
 
 
 def _attempt(task: Task, locks: Path) -> bool:

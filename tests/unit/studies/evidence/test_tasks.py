@@ -23,9 +23,9 @@ def task(folder: Path, name: str, log: list[str], *needs: str, fails: int = 0) -
 def test_tasks_wait_for_their_needs(tmp_path: Path) -> None:
     log: list[str] = []
     tasks = [task(tmp_path, "scores", log, "encoder"), task(tmp_path, "other", log), task(tmp_path, "encoder", log)]
-    run_tasks(tasks, tmp_path / "locks")
+    run_tasks(lambda: tasks, tmp_path / "locks")
     assert log == ["other", "encoder", "scores"]
-    run_tasks(tasks, tmp_path / "locks")
+    run_tasks(lambda: tasks, tmp_path / "locks")
     assert len(log) == 3
     assert [*summary(tasks)] == ["3 of 3 tasks are done"]
 
@@ -34,7 +34,7 @@ def test_tasks_wait_for_their_needs(tmp_path: Path) -> None:
 def test_failed_task_is_attempted_once_more(tmp_path: Path, fails: int, attempts: int, is_done: bool) -> None:
     log: list[str] = []
     tasks = [task(tmp_path, "encoder", log, fails=fails), task(tmp_path, "scores", log, "encoder")]
-    run_tasks(tasks, tmp_path / "locks")
+    run_tasks(lambda: tasks, tmp_path / "locks")
     assert log.count("encoder") == attempts
     assert (tmp_path / "scores").exists() == is_done
     assert tasks[0].failure.exists() != is_done
@@ -51,9 +51,9 @@ def test_task_of_another_process_is_left_to_it(tmp_path: Path) -> None:
     (tmp_path / "locks").mkdir()
     with (tmp_path / "locks" / "small_one.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        run_tasks(tasks, tmp_path / "locks")
+        run_tasks(lambda: tasks, tmp_path / "locks")
         assert log == ["two"]
-    run_tasks(tasks, tmp_path / "locks")
+    run_tasks(lambda: tasks, tmp_path / "locks")
     assert log == ["two", "small/one"]
 
 
@@ -63,5 +63,5 @@ def test_interrupted_task_is_not_a_failure(tmp_path: Path) -> None:
 
     stopped = Task("encoder", tmp_path / "encoder", make)
     with pytest.raises(KeyboardInterrupt):
-        run_tasks([stopped], tmp_path / "locks")
+        run_tasks(lambda: [stopped], tmp_path / "locks")
     assert stopped.is_startable
