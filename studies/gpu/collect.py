@@ -1,4 +1,4 @@
-"""Merging of returned GPU results into `studies/results`, and of the first plan's cells into `docs/evidence`."""
+"""Merging of returned GPU results into `studies/results`, and of the evidence plans' cells into their folders."""
 
 import json
 import shutil
@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from studies.gpu import plan1
+from studies.cells import load_or_make
+from studies.evidence.measured import Cells
+from studies.gpu import finetune, plan1
 from studies.gpu.jobs import JOBS
 from studies.gpu.results import RESULTS, encoder_files, read_results, write_results
 from studies.gpu.returned import archive, read_cells
@@ -36,6 +38,8 @@ def collect(folder: Path, results: Path = RESULTS) -> str:
         shutil.copyfile(path, results / job / path.name)
     if job == "plan1":
         _write_evidence(results)
+    if job == "finetune":
+        _write_finetuned(results)
     return job
 
 
@@ -47,3 +51,10 @@ def _write_evidence(results: Path) -> None:
     for path, cell in plan1.complete_cells(read_results("plan1", results)):
         if not path.exists():
             path.write_text(json.dumps(cell, indent=1))
+
+
+def _write_finetuned(results: Path) -> None:
+    """Write the fine-tuned cells to the folder of the second plan. Existing ones are not replaced."""
+    for cell in read_results("finetune", results).values():
+        path = Cells(results / "evidence").finetuned(finetune.run_of(cell))
+        load_or_make(path, lambda cell=cell: {**cell, "device": cell["card"]})  # type: ignore[misc]

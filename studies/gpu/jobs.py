@@ -93,5 +93,12 @@ JOBS: Mapping[str, Job] = {
             (_ZINC, _MOSES),
             lanes=2,
         ),
+        Job(
+            "finetune",
+            "Fine-tuned cells of the second evidence plan: tuning, and five arms on three re-splits of 8 sets.",
+            60,
+            (_ZINC, _TABLES),
+            lanes=3,
+        ),
     )
 }

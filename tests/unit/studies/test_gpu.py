@@ -68,7 +68,7 @@ def test_list_shows_card_and_date_of_a_job(tmp_path: Path) -> None:
 def test_unknown_job_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(gpu, ["run", "steps", "--output", str(tmp_path)])
     assert result.exit_code == 2
-    assert "'steps' is no job: give plan1, nodes, step, join, ten-million, dose" in result.output
+    assert "'steps' is no job: give plan1, nodes, step, join, ten-million, dose, finetune" in result.output
 
 
 def test_pieces_are_selected_by_unit_and_part() -> None:
@@ -195,6 +195,17 @@ def test_collect_merges_two_runs(setting: Setting, tmp_path: Path) -> None:
     }
     assert archive(results / "dose") == []
     assert readme.state(JOBS["dose"], results).done == 2
+
+
+def test_collect_writes_the_cells_of_the_second_plan(tmp_path: Path) -> None:
+    unit = {"arm": "exact", "seed": 1, "dose": "middle", "set": "bace", "split": 2, "epochs": 100}
+    cell = {**STAMP, **unit, "learning_rate": 1e-3, "dropout": 0.5, "test": [0.75], "valid": [0.5]}
+    (tmp_path / "returned").mkdir()
+    line = json.dumps({"job": "finetune", "unit": "bace-1", "part": "exact-1-split-2", **cell})
+    (tmp_path / "returned" / CELLS).write_text(f"{line}\n")
+    assert collect(tmp_path / "returned", tmp_path / "results") == "finetune"
+    folder = tmp_path / "results" / "evidence" / "middle" / "finetuned" / "100-epochs" / "lr-0.001-dropout-0.5"
+    assert json.loads((folder / "exact-1" / "bace-2.json").read_text()) == {**cell, "device": STAMP["card"]}
 
 
 @pytest.mark.parametrize(("command", "problem"), [("run dose --tiny", "a tiny run"), (None, "no results of one job")])
