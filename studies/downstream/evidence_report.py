@@ -5,12 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
-from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 
 from studies.cells import Cell
-from studies.downstream.comparison import Difference, over_seeds, over_splits
+from studies.downstream.comparison import Difference, over_seeds, over_splits, random_effects
 
 ARMS: Mapping[str, str] = {
     "untrained": "initial weights",
@@ -64,11 +62,8 @@ def pool_contrast(cells: Cells, treatment: str, control: str, score: str = "prob
         pairs = [[_scores(cells[arm, seed], name, score) for arm in (treatment, control)] for seed in sorted(seeds)]
         share = float(np.mean([cells[treatment, seed]["sets"][name]["test_share"] for seed in seeds]))
         sets[name] = over_splits([first - second for first, second in pairs], share)
-    effects = np.array([each.mean for each in sets.values()])
-    effect = combine_effects(effects, np.array([each.error**2 for each in sets.values()]), method_re="iterated")
-    mean, error, freedom = float(effect.mean_effect_re), float(effect.sd_eff_w_re), len(sets) - 1
-    half = float(t.ppf(0.975, freedom)) * error
-    return Pooled(sets, mean, mean - half, mean + half, float(2 * t.sf(abs(mean) / error, freedom)), len(seeds))
+    estimate = random_effects([*sets.values()])
+    return Pooled(sets, estimate.mean, *estimate.interval(), estimate.p, len(seeds))
 
 
 def report(cells: Cells) -> str:
@@ -137,8 +132,8 @@ def _times(cells: Cells) -> Iterator[str]:
     for arm in ARMS:
         arm_cells = [cell for (name, _), cell in sorted(cells.items()) if name == arm]
         if arm_cells:
-            # A run that was killed after its training has an empty entry.
-            timed = [cell for cell in arm_cells if cell.get("pretraining", True)]
+            # A run that was killed after its training has an empty entry, and cells of a card have no processor time.
+            timed = [cell for cell in arm_cells if cell.get("pretraining", True) and "processor_seconds" in cell]
             trained = [cell["pretraining"]["processor_seconds"] for cell in timed if "pretraining" in cell]
             whole = [cell["processor_seconds"] for cell in timed]
             yield f"| {ARMS[arm]} | {len(arm_cells)} | {_minutes(trained)} | {_minutes(whole)} |"

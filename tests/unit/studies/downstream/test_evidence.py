@@ -179,3 +179,10 @@ def test_resumed_run_has_no_time() -> None:
         made["exact", seed]["pretraining"] = {}
     rows = report(made).partition("## Minutes")[2].splitlines()
     assert next(row for row in rows if ARMS["exact"] in row).endswith("| 3 |  |  |")
+
+
+def test_cell_of_a_card_has_no_processor_time() -> None:
+    made = cells()
+    del made["untrained", 2]["processor_seconds"]
+    rows = report(made).partition("## Minutes")[2].splitlines()
+    assert next(row for row in rows if ARMS["untrained"] in row).endswith("| 3 | 10.0 | 15.0 |")
