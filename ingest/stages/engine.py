@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from socket import gethostname
 from typing import Any, TypeAlias
 
 from graphkin.ingest.progress import Clock
+from graphkin.ingest.provenance import versions
 from graphkin.ingest.runners.base import Runner
 from graphkin.ingest.stages.job import Job
+from graphkin.protocol.errors import InvalidInput
 
 StageTask: TypeAlias = Callable[[Job, int], dict[str, Any]]
 """A task of a stage: a function of the job and of the number of the task.
@@ -50,4 +53,22 @@ class Engine:
 
 
 def _finish(job: Job, stage: str, task: StageTask, number: int, is_retry: bool) -> None:
+    _require_versions(job)
     job.save_result(stage, number, task(replace(job, is_retry=is_retry), number))
+
+
+def _require_versions(job: Job) -> None:
+    """Check that the machine of a task has the libraries of the machine that started the job.
+
+    Raises:
+        InvalidInput: A version differs.
+    """
+    here = versions(job.recipe)
+    differing = [name for name, version in job.versions.items() if here.get(name) != version]
+    if differing:
+        raise InvalidInput(
+            f"the machine {gethostname()} has other versions of libraries than the machine of the command",
+            given=", ".join(f"{name} {here.get(name)}" for name in differing),
+            expected=", ".join(f"{name} {job.versions[name]}" for name in differing),
+            hint="install the same environment on every machine, for example from the same image",
+        )

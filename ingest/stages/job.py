@@ -69,6 +69,7 @@ class Job:
         recipe: The recipe.
         options: Options of the run.
         sizes: Sizes of the tasks.
+        versions: Versions of the libraries that decide the output, by name. Every machine must have them.
         is_retry: Whether a process that ran this task before was lost.
     """
 
@@ -79,6 +80,7 @@ class Job:
     recipe: Recipe
     options: IngestOptions
     sizes: Sizes
+    versions: dict[str, str]
     is_retry: bool = False
 
     @cached_property

@@ -179,8 +179,9 @@ def _job(url: str, files: Sequence[str], recipe: Recipe, options: IngestOptions,
     paired_files = tuple(pair_files(match_files(files), match_files(options.names), "names"))
     states = [file_states(each) for pair in paired_files for each in pair if each is not None]
     settings = [repr(options.read), options.max_size, options.duplicates, asdict(sizes)]
-    key = job_key(recipe.model_dump(mode="json"), versions(recipe), states, settings)
-    return Job(absolute_location(url), key, str(Path.cwd()), paired_files, recipe, options, sizes)
+    used_versions = versions(recipe)
+    key = job_key(recipe.model_dump(mode="json"), used_versions, states, settings)
+    return Job(absolute_location(url), key, str(Path.cwd()), paired_files, recipe, options, sizes, used_versions)
 
 
 def _rejections(job: Job, parts: int) -> Iterator[pa.RecordBatch]:

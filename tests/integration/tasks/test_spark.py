@@ -74,7 +74,7 @@ class _RecordedProgress(Progress):
 def test_progress_is_reported_as_tasks_end(spark: Runner, tmp_path: Path) -> None:
     """The second task waits until the progress of the first was reported."""
     progress = _RecordedProgress(tmp_path / "told")
-    job = Job(str(tmp_path / "lake"), "key", str(tmp_path), (), CAPPED, OPTIONS, SMALL)
+    job = Job(str(tmp_path / "lake"), "key", str(tmp_path), (), CAPPED, OPTIONS, SMALL, {})
 
     def task(job: Job, number: int) -> dict[str, Any]:
         while number and not (Path(job.folder) / "told").exists():

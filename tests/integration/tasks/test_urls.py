@@ -1,38 +1,26 @@
 """Input files in an object store, which tasks copy to the machine that reads them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import pytest
 from s3fs import S3FileSystem  # type: ignore[import-untyped]
 
 from graphkin.ingest.options import IngestOptions
-from graphkin.ingest.runners.base import Runner, Task
 from graphkin.ingest.stages.pipeline import ingest
 from graphkin.protocol.errors import InvalidInput, StoreError
 from graphkin.runtime.location import Location, Unreachable
 from graphkin.similarity.graphs.recipe import resolve_graphs
-from graphkin.similarity.kind import Advance
 from graphkin.similarity.molecules.recipe import resolve
 from graphkin.similarity.vectors.recipe import resolve_vectors
 from tests.integration.tasks.equality import OPTIONS, SMALL, assert_equal, stable_fields
 from tests.rigs.lake_writers import s3_bucket
+from tests.runners import InThisProcess
 
 MOLECULES = resolve(threshold=0.3, top_k=4)
 
-T = TypeVar("T")
-
-
-class InThisProcess(Runner):
-    """Runs tasks one after the other, in this process, whose environment names the object store."""
-
-    def run(self, stage: str, task: Task[T], numbers: Sequence[int], advance: Advance) -> list[T]:
-        return [task(number, False) for number in numbers]
-
-
-RUNNER = InThisProcess()
+RUNNER = InThisProcess()  # worker processes would have the environment of before the bucket
 
 
 @pytest.fixture(scope="module")

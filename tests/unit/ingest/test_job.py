@@ -15,7 +15,7 @@ from graphkin.similarity.molecules.recipe import resolve
 
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
-    return Job(str(tmp_path / "lake"), "key", str(tmp_path), (), resolve(), IngestOptions(), Sizes())
+    return Job(str(tmp_path / "lake"), "key", str(tmp_path), (), resolve(), IngestOptions(), Sizes(), {})
 
 
 def test_scattered_rows_are_gathered_in_order(job: Job) -> None:
