@@ -16,6 +16,7 @@ from graphkin.ingest.readers.columns import Decimal, Delimiter
 from graphkin.ingest.readers.raw import Content, Raw, translate_read_errors
 from graphkin.protocol.errors import InvalidInput
 from graphkin.protocol.manifest import Input
+from graphkin.runtime.files import is_url
 
 STDIN = "-"
 
@@ -132,7 +133,9 @@ def open_raw(path: str, stream: BinaryIO | None, resources: ExitStack) -> tuple[
             f"cannot open {path}",
             given=error.strerror,
             expected="a readable file",
-            hint="check the path and the permissions of the file",
+            hint="copy the file to this machine, or read the URL by `graphkin ingest --engine tasks`"
+            if is_url(path)
+            else "check the path and the permissions of the file",
         ) from error
     status = os.fstat(file.fileno())
     return Raw(file), status.st_size if stat.S_ISREG(status.st_mode) else None

@@ -1,7 +1,8 @@
 """Input files in an object store, which tasks copy to the machine that reads them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,6 +101,11 @@ def test_missing_files_are_refused(bucket: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"cannot open https://HOST/a\.smi with a password") as error:
         ingest(RUNNER, lake, "c", ["https://user:secret@HOST/a.smi"], MOLECULES)
     assert "secret" not in str(error.value)
+
+
+def test_engine_that_reads_no_urls_names_one_that_does(graphkin: Callable[..., Any]) -> None:
+    outcome = graphkin("ingest", "molecules", "s3://bucket/a.smi", "--store", "s", "--collection", "c")
+    assert (outcome.code, "read the URL by `graphkin ingest --engine tasks`" in outcome.err) == (2, True)
 
 
 def test_error_of_the_object_store_keeps_its_reason(
