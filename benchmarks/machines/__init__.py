@@ -1,0 +1,1 @@
+"""An ingest on two machines that share an object store: `python -m benchmarks.machines`."""
