@@ -43,7 +43,7 @@ def s3_bucket() -> Iterator[str]:
     url = "http://{}:{}".format(*server.get_host_and_port())
     keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}
     with patch.dict(os.environ, {**keys, "AWS_ENDPOINT_URL_S3": url}):
-        assert httpx.put(f"{url}/bucket").status_code == 200
+        assert httpx.put(f"{url}/bucket", timeout=60).status_code == 200  # the server first imports its models of S3
         yield "s3://bucket"
     S3FileSystem.clear_instance_cache()  # a cached instance refers to this server
     server.stop()
