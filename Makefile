@@ -18,7 +18,7 @@ NEO4J_TESTS := tests/contract/test_neo4j.py tests/integration/neo4j tests/faults
 MEMORY = $(shell test "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 8000000 2>/dev/null && echo /dev/shm)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo secret unit test test-page test-python kernels server page lint format dist bench soak chaos pins results graph-results node-results evidence check-long docs site site-version screenshot clean
+.PHONY: help demo secret unit test test-page test-python kernels server page lint format dist bench soak chaos pins results graph-results node-results evidence evidence-table check-long docs site site-version screenshot clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -99,6 +99,9 @@ node-results: $(VENV)/.dev ## the same of nodes of big graphs: hours, and it goe
 
 evidence: $(VENV)/.dev ## whether the source of positives matters: docs/develop/evidence-plan.md; hours, and it goes on where it was stopped
 	$(BIN)/python -m studies.downstream.evidence $(EVIDENCE)
+
+evidence-table: $(VENV)/.dev ## the table, the forest plot and the sentences of the second evidence plan, from the stored cells
+	$(BIN)/python -m studies.evidence.report
 
 pins: $(VENV)/.dev ## deploy/requirements: what the images install, by the hashes of constraints.txt's versions
 	$(COMPILE) pyproject.toml --extra neo4j --extra server -o deploy/requirements/neo4j.txt

@@ -4,6 +4,7 @@ Intervals of single sets and random effects are in `studies.downstream.compariso
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -53,7 +54,6 @@ class Comparison(NamedTuple):
         first, second: the arms.
         difference: mean of the first minus that of the second.
         low, high: Tukey's simultaneous 95 % interval.
-        p: p-value by Tukey's honestly significant differences.
         rank_p: by Conover and Iman after Friedman's test, adjusted by Holm.
     """
 
@@ -62,7 +62,6 @@ class Comparison(NamedTuple):
     difference: float
     low: float
     high: float
-    p: float
     rank_p: float
 
 
@@ -108,12 +107,12 @@ def analyze_arms(scores: Mapping[str, ArrayLike]) -> ArmAnalysis:
 
 
 def _compare_pairs(names: Sequence[str], values: NDArray[np.float64]) -> list[Comparison]:
-    means, (half, p_values), rank_ps = values.mean(1), tukey(values), conover(values)
+    means, half, rank_ps = values.mean(1), tukey(values), conover(values)
     places = [*combinations(range(len(names)), 2)]
     adjusted = holm([rank_ps[pair] for pair in places])
     differences = [float(means[one] - means[two]) for one, two in places]
     return [
-        Comparison(names[one], names[two], gap, gap - half, gap + half, float(p_values[one, two]), float(rank_p))
+        Comparison(names[one], names[two], gap, gap - half, gap + half, float(rank_p))
         for (one, two), gap, rank_p in zip(places, differences, adjusted, strict=True)
     ]
 
@@ -124,8 +123,8 @@ def residuals_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return residuals
 
 
-def tukey(values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-    """Return Tukey's honestly significant difference at 95 %, and the p-values of all pairs of arms, (A, A).
+def tukey(values: NDArray[np.float64]) -> float:
+    """Return Tukey's honestly significant difference at 95 %: half the width of the simultaneous intervals.
 
     The noise is that of the repeated-measures analysis of variance, with (A - 1)(B - 1) degrees of freedom.
 
@@ -135,9 +134,12 @@ def tukey(values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
     arms, blocks = values.shape
     freedom = (arms - 1) * (blocks - 1)
     error = np.sqrt(np.square(residuals_of(values)).sum() / freedom / blocks)
-    means = values.mean(1)
-    p_values = studentized_range.sf(np.abs(means[:, None] - means) / error, arms, freedom)
-    return float(studentized_range.ppf(0.95, arms, freedom) * error), p_values
+    return float(_studentized_range(arms, freedom) * error)
+
+
+@cache
+def _studentized_range(arms: int, freedom: int) -> float:
+    return float(studentized_range.ppf(0.95, arms, freedom))
 
 
 def conover(values: NDArray[np.float64]) -> NDArray[np.float64]:

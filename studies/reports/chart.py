@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _PANEL = 4.6, 3.7  # inches
 _SIDE_BY_SIDE = 3
-_STYLE: "dict[RcKeyType, object]" = {
+STYLE: "dict[RcKeyType, object]" = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "font.size": 9,
@@ -35,7 +35,7 @@ _MANY = 12  # lines with this many points or more get no markers
 
 def draw(report: Report, origin: Origin) -> bytes:
     """Return the charts of a report as SVG. They show collection, generation, command and seeds, but no date."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         rows = math.ceil(len(report.charts) / _SIDE_BY_SIDE)
         columns = math.ceil(len(report.charts) / rows)
         width, height = _PANEL[0] * columns, _PANEL[1] * rows

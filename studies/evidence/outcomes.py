@@ -1,0 +1,144 @@
+"""Outcomes of tier 1: the scores of the measured cells, and the cells that are missing."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from studies.cells import Cell
+from studies.evidence import finetuned, frozen
+from studies.evidence.arms import ARMS, TRAINED, Dose, Unit
+from studies.evidence.finetuned import CARD_EPOCHS, EPOCHS, FIXED, best_score, late_score
+from studies.evidence.measured import SEEDS, SETS, Cells, Run, read
+from studies.gpu import results
+
+Key = tuple[str, int, str]
+"""Arm, pre-training seed and data set."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The scores of one outcome at one dose.
+
+    Attributes:
+        title: name of the outcome.
+        setting: how it was measured, in words.
+        splits: re-splits that the plan asks for.
+        scores: ROC-AUC by re-split of every arm, seed and data set that has any.
+        test_shares: test molecules for each molecule in the training part, by data set.
+        missing: files of the missing cells.
+        cells_of_encoder: number of cells of one encoder.
+        is_final: whether the plan makes tests on it. Without, a later pass replaces it.
+    """
+
+    title: str
+    setting: str
+    splits: Sequence[int]
+    scores: Mapping[Key, Mapping[int, float]]
+    test_shares: Mapping[str, float]
+    missing: Sequence[Path]
+    cells_of_encoder: int
+    is_final: bool = True
+
+    @property
+    def complete_splits(self) -> list[int]:
+        """The re-splits on which no cell is missing."""
+        keys = [*product(ARMS, SEEDS, SETS)]
+        return [split for split in self.splits if all(split in self.scores.get(key, {}) for key in keys)]
+
+    @property
+    def has_tests(self) -> bool:
+        return self.is_final and not self.missing
+
+    @property
+    def cells(self) -> str:
+        """The number of measured cells, and of all."""
+        total = len(ARMS) * len(SEEDS) * self.cells_of_encoder
+        return f"{total - len(self.missing)} of {total}"
+
+
+def decision_dose(kept: Path = results.RESULTS) -> Dose:
+    """Return the dose of the decision: the middle one if a card has trained all of its encoders, else the small one."""
+    trained = results.read_results("dose", kept)
+    is_complete = all((f"{arm}-{seed}", "train") in trained for arm, seed in product(TRAINED, SEEDS))
+    return "middle" if is_complete else "small"
+
+
+def primary_outcomes(cells: Cells, dose: Dose) -> list[Outcome]:
+    """Return the frozen outcome, and the fine-tuned one."""
+    return [
+        _frozen("Frozen", "probe", cells, dose),
+        _finetuned("Fine-tuned", lambda cell: late_score(cell), cells, dose),
+    ]
+
+
+def secondary_outcomes(cells: Cells, dose: Dose) -> list[Outcome]:
+    """Return the outcomes outside of the decision: frozen with 100 labels, and fine-tuned at the best epoch."""
+    return [
+        _frozen("Frozen, 100 labels", "few", cells, dose),
+        _finetuned("Fine-tuned, best epoch on validation", best_score, cells, dose),
+    ]
+
+
+def _frozen(title: str, score: str, cells: Cells, dose: Dose) -> Outcome:
+    paths = {
+        (arm, seed, name): cells.frozen(Unit.at_dose(arm, seed, dose), name)
+        for arm, seed, name in product(ARMS, SEEDS, SETS)
+    }
+    measured = {key: read(path) for key, path in paths.items() if path.exists()}
+    scores = {key: dict(enumerate(each["auc"] for each in cell[score])) for key, cell in measured.items()}
+    shares = {name: cell["test_share"] for (_, _, name), cell in measured.items()}
+    missing = [path for key, path in paths.items() if key not in measured]
+    setting = "logistic regression on standardized embeddings"
+    return Outcome(title, setting, range(frozen.SPLITS), scores, shares, missing, len(SETS))
+
+
+def _finetuned(title: str, score: Callable[[Cell], float], cells: Cells, dose: Dose) -> Outcome:
+    """Return the outcome with the settings that tuning chose or, before that is finished, with the fixed setting."""
+    epochs = CARD_EPOCHS if dose == "middle" else EPOCHS
+    chosen = {(arm, name): cells.tuned(Unit.at_dose(arm, 0, dose), name, epochs) for arm, name in product(ARMS, SETS)}
+    is_tuned = all(chosen.values()) or dose == "middle"
+    runs = {
+        (arm, seed, name, split): Run(
+            Unit.at_dose(arm, seed, dose), name, split, (chosen[arm, name] if is_tuned else None) or FIXED, epochs
+        )
+        for arm, seed, name, split in product(ARMS, SEEDS, SETS, finetuned.SPLITS)
+    }
+    scores: dict[Key, dict[int, float]] = {}
+    shares: dict[str, list[float]] = {}
+    missing = []
+    for (arm, seed, name, split), run in runs.items():
+        path = cells.finetuned(run)
+        if not path.exists() or (is_tuned and chosen[arm, name] is None):
+            missing.append(path)
+            continue
+        cell = read(path)
+        scores.setdefault((arm, seed, name), {})[split] = score(cell)
+        shares.setdefault(name, []).append(cell["sizes"]["test"] / cell["sizes"]["train"])
+    setting = "tuned" if is_tuned else f"learning rate {FIXED.learning_rate} without dropout, before tuning"
+    return Outcome(
+        title,
+        f"{epochs} epochs, {setting}",
+        finetuned.SPLITS,
+        scores,
+        {name: float(np.mean(values)) for name, values in shares.items()},
+        missing,
+        len(SETS) * len(finetuned.SPLITS),
+        is_tuned,
+    )
+
+
+def missing_lines(outcome: Outcome, cells: Cells) -> Iterator[str]:
+    """Yield a line for each encoder with missing cells, which names their data sets and re-splits."""
+    groups: dict[str, list[Path]] = {}
+    for path in outcome.missing:
+        groups.setdefault(str(path.parent.relative_to(cells.folder)), []).append(path)
+    for folder, paths in groups.items():
+        failed = {path for path in paths if path.with_suffix(".failed").exists()}
+        if len(paths) == outcome.cells_of_encoder and not failed:
+            yield f"`{folder}`: all {len(paths)}"
+        else:
+            names = [f"{path.stem}{' (failed twice)' if path in failed else ''}" for path in paths]
+            yield f"`{folder}`: {', '.join(names)}"

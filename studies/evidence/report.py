@@ -1,0 +1,49 @@
+"""`python -m studies.evidence.report`: write the page and the forest plot of tier 1 from the measured cells."""
+
+from pathlib import Path
+
+import click
+
+_DOCS = Path(__file__).parents[2] / "docs"
+PAGE = _DOCS / "about" / "measurements" / "evidence-tier-1.md"
+
+
+@click.command()
+@click.option("--ended", is_flag=True, help="The study has ended: report incomplete outcomes, without tests.")
+@click.option(
+    "--cells",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(__file__).parents[1] / "results" / "evidence",
+    show_default="studies/results/evidence",
+    metavar="DIR",
+    help="Measured cells.",
+)
+@click.option(
+    "--docs",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=_DOCS,
+    show_default="docs",
+    metavar="DIR",
+    help="Where the page and the figure are written.",
+)
+def report(ended: bool, cells: Path, docs: Path) -> None:
+    """Write the page and the forest plot of tier 1 from the measured cells. It needs no other data."""
+    from studies.evidence.measured import Cells
+    from studies.evidence.outcomes import decision_dose
+    from studies.evidence.page import FIGURE, Report
+
+    made = Report(Cells(cells), decision_dose(), ended)
+    page, figure = docs / PAGE.relative_to(_DOCS), docs / "assets" / FIGURE
+    for path in (page, figure):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(made.page(), encoding="utf-8")
+    click.echo(f"wrote {page}")
+    if groups := made.figure_groups():
+        from studies.evidence.forest import draw
+
+        figure.write_bytes(draw(groups, "Contrasts of tier 1"))
+        click.echo(f"wrote {figure}")
+
+
+if __name__ == "__main__":
+    report(prog_name="python -m studies.evidence.report")
