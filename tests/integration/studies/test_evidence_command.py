@@ -19,7 +19,7 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     arguments = ["--plan", "2", "--tiny", "--work", str(folder / "work"), "--cells", str(folder / "cells")]
     selection = ["--seeds", "1", "--sets", "chembl2147"]
-    evidence([*arguments, *selection, "--arms", "exact,permuted,scratch"], standalone_mode=False)
+    evidence([*arguments, *selection, "--arms", "permuted,scratch"], standalone_mode=False)
     (folder / REMOVED).rename(folder / "removed.json")
     evidence([*arguments, *selection, "--arms", "permuted"], standalone_mode=False)
 """
@@ -42,7 +42,7 @@ def test_command_measures_tier_1_and_continues(tmp_path: Path) -> None:
     )
     assert result.returncode == 0, result.stderr
     files = {path.relative_to(tmp_path / "cells").as_posix() for path in (tmp_path / "cells").rglob("*.json")}
-    units = {"none": ["scratch-0"], "small": ["exact-0", "permuted-0"]}
+    units = {"none": ["scratch-0"], "small": ["permuted-0"]}
     assert {name for name in files if "finetuned" not in name} == {
         "small/encoders/exact-0.json",
         *(f"{dose}/frozen/{unit}/chembl2147.json" for dose, names in units.items() for unit in names),

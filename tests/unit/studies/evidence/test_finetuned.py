@@ -36,15 +36,15 @@ def double_precision() -> Iterator[None]:
     torch.set_default_dtype(torch.float32)
 
 
-def replicas(data: Dataset) -> list[Replica]:
-    """Return runs with other encoders, splits, seeds, rates and dropout. Their numbers of steps differ."""
+def replicas(data: Dataset, train: int = 225) -> list[Replica]:
+    """Return runs with other encoders, splits, seeds, rates and dropout. `train` is the size of the first one."""
     made = []
     for place, tuning in enumerate(SETTINGS):
         torch.manual_seed(place)
         encoder = make_encoder(SMALL).eval()
         assert isinstance(encoder, ConvolutionalEncoder)
         rows = np.random.default_rng(place).permutation(len(data.smiles))
-        parts = np.split(rows, [225 - place, 265])
+        parts = np.split(rows, [train - place, train + 30, train + 60])[:3]
         made.append(Replica(encoder, Split(*map(np.sort, parts)), 7 + place, *tuning))
     return made
 
@@ -58,7 +58,7 @@ def serial(replica: Replica, data: Dataset, epochs: int, batch_size: int) -> Fin
 @pytest.mark.usefixtures("double_precision")
 def test_losses_of_replicas_equal_serial_ones_in_each_of_20_steps(dataset: Dataset) -> None:
     """With batches as large as the training part, every epoch is one step."""
-    runs = replicas(dataset)
+    runs = replicas(dataset, train=60)
     group = Replicas(runs, dataset, batch_size=300)
     losses = np.array([group.epoch(epoch) for epoch in range(20)])
     for place, each in enumerate(runs):
