@@ -10,7 +10,7 @@ from studies.downstream.comparison import Difference, Estimate, over_seeds, over
 from studies.evidence.arms import ARMS
 from studies.evidence.measured import SEEDS, SETS
 from studies.evidence.outcomes import Outcome
-from studies.evidence.statistics import fixed_sets, holm
+from studies.evidence.statistics import Components, components, fixed_sets, holm
 
 CONTRASTS = tuple(("exact", other) for other in ("scratch", "permuted", "augmented", "shuffled"))
 """The contrasts of the plan: the first arm minus the second."""
@@ -24,6 +24,7 @@ class Contrast(NamedTuple):
         sets: by data set, with 95 % interval.
         fixed: the mean over these data sets.
         random: the mean over sets like these; None without an error for each set.
+        components: standard deviations of the differences; None with one set, seed or re-split.
         seeds: number of seeds.
         splits: number of re-splits.
     """
@@ -33,6 +34,7 @@ class Contrast(NamedTuple):
     sets: dict[str, Difference]
     fixed: Estimate
     random: Estimate | None
+    components: Components | None
     seeds: int
     splits: int
 
@@ -58,9 +60,10 @@ def contrast(
     ]
     if not (seeds and common and sets):
         return None
-    differences = {name: _values(outcome, first, name, seeds, common) for name in sets}
-    for name in sets:
-        differences[name] = differences[name] - _values(outcome, second, name, seeds, common)
+    differences = {
+        name: _values(outcome, first, name, seeds, common) - _values(outcome, second, name, seeds, common)
+        for name in sets
+    }
     by_set = {
         name: over_splits(values, outcome.test_shares[name]) if len(common) > 1 else over_seeds(values[:, 0])
         for name, values in differences.items()
@@ -72,6 +75,7 @@ def contrast(
         by_set,
         fixed_sets(differences, outcome.test_shares),
         random_effects([*by_set.values()]) if has_errors else None,
+        components(differences, outcome.test_shares) if min(len(sets), len(seeds), len(common)) > 1 else None,
         len(seeds),
         len(common),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from studies.downstream.comparison import Difference, Estimate
 from studies.evidence.arms import ARMS, Dose
@@ -12,6 +13,7 @@ from studies.evidence.outcomes import missing_lines, primary_outcomes, secondary
 from studies.evidence.statistics import analyze_arms
 
 FIGURE = "evidence-forest.svg"
+RESIDUALS = "evidence-residuals.svg"
 
 _MARGIN = 0.01  # a smaller difference does not matter
 _DOSES: Mapping[Dose, str] = {
@@ -40,15 +42,28 @@ class Report:
         self._has_ended = has_ended
         self.outcomes = primary_outcomes(cells, dose)
         self.contrasts = [contrasts(outcome, has_ended) for outcome in self.outcomes]
+        self._analyses = {
+            outcome.title: {name: analyze_arms(blocks(outcome, name)) for name in SETS if outcome.complete_splits}
+            for outcome in self.outcomes
+        }
         self._adjusted = adjusted_p(self.contrasts, self.outcomes)
 
     def figure_groups(self) -> list[tuple[str, list[Contrast]]]:
         """Return the contrasts of the forest plot, by outcome. Empty if there are none yet."""
         return [(outcome.title, made) for outcome, made in zip(self.outcomes, self.contrasts, strict=True) if made]
 
+    def residual_groups(self) -> list[tuple[str, dict[str, NDArray[np.float64]]]]:
+        """Return the residuals of the comparisons by data set, by outcome. Empty if there are none yet."""
+        groups = [
+            (title, {name: each.residuals for name, each in made.items()}) for title, made in self._analyses.items()
+        ]
+        return [group for group in groups if group[1]]
+
     def page(self) -> str:
         """Return the page as Markdown."""
-        return "\n".join([*self._head(), *self._arms(), *self._contrasts(), *self._by_set(), *self._missing()])
+        return "\n".join(
+            [*self._head(), *self._arms(), *self._contrasts(), *self._components(), *self._by_set(), *self._missing()]
+        )
 
     def _head(self) -> Iterator[str]:
         yield "# Tier 1 of the second evidence plan"
@@ -125,12 +140,34 @@ class Report:
                 yield _row(outcome.title, each)
         yield ""
 
+    def _components(self) -> Iterator[str]:
+        rows = [
+            (outcome.title, each.second, each.components)
+            for outcome, made in zip(self.outcomes, self.contrasts, strict=True)
+            for each in made
+            if each.components is not None
+        ]
+        if not rows:
+            return
+        yield "## Precision"
+        yield ""
+        yield "Standard deviations of the differences, pooled over the data sets, as the plan computes them."
+        yield ""
+        yield "| outcome | exact FO minus | seed | re-split | rest | between sets |"
+        yield "|---|---|---|---|---|---|"
+        for title, second, components in rows:
+            yield f"| {title} | {ARMS[second]} | {' | '.join(f'{each:.4f}' for each in components)} |"
+        yield ""
+
     def _by_set(self) -> Iterator[str]:
+        if self.residual_groups():
+            yield f"![Residuals against quantiles of the normal distribution, by data set](../../assets/{RESIDUALS})"
+            yield ""
         for outcome in self.outcomes:
             splits = outcome.complete_splits
-            if len(splits) * len(SEEDS) < 3:
+            if not splits:
                 continue
-            analyses = {name: analyze_arms(blocks(outcome, name)) for name in SETS}
+            analyses = self._analyses[outcome.title]
             yield f"## {outcome.title}: all arms by data set"
             yield ""
             yield f"Differences over {len(SEEDS)} seeds and {len(splits)} re-splits, with Tukey's simultaneous 95 %"

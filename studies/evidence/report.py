@@ -1,4 +1,4 @@
-"""`python -m studies.evidence.report`: write the page and the forest plot of tier 1 from the measured cells."""
+"""`python -m studies.evidence.report`: write the page and the figures of tier 1 from the measured cells."""
 
 from pathlib import Path
 
@@ -27,22 +27,22 @@ PAGE = _DOCS / "about" / "measurements" / "evidence-tier-1.md"
     help="Where the page and the figure are written.",
 )
 def report(ended: bool, cells: Path, docs: Path) -> None:
-    """Write the page and the forest plot of tier 1 from the measured cells. It needs no other data."""
+    """Write the page and the figures of tier 1 from the measured cells. It needs no other data."""
+    from studies.evidence.figures import draw, draw_residuals
     from studies.evidence.measured import Cells
     from studies.evidence.outcomes import decision_dose
-    from studies.evidence.page import FIGURE, Report
+    from studies.evidence.page import FIGURE, RESIDUALS, Report
 
     made = Report(Cells(cells), decision_dose(), ended)
-    page, figure = docs / PAGE.relative_to(_DOCS), docs / "assets" / FIGURE
-    for path in (page, figure):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    page = docs / PAGE.relative_to(_DOCS)
+    for folder in (page.parent, docs / "assets"):
+        folder.mkdir(parents=True, exist_ok=True)
     page.write_text(made.page(), encoding="utf-8")
     click.echo(f"wrote {page}")
     if groups := made.figure_groups():
-        from studies.evidence.forest import draw
-
-        figure.write_bytes(draw(groups, "Contrasts of tier 1"))
-        click.echo(f"wrote {figure}")
+        (docs / "assets" / FIGURE).write_bytes(draw(groups))
+        (docs / "assets" / RESIDUALS).write_bytes(draw_residuals(made.residual_groups()))
+        click.echo(f"wrote {FIGURE} and {RESIDUALS} in {docs / 'assets'}")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,44 @@ def fixed_sets(differences: Mapping[str, NDArray[np.float64]], test_shares: Mapp
     return combine(float(by_seed.mean()), parts)
 
 
+class Components(NamedTuple):
+    """Standard deviations of paired differences, pooled over data sets.
+
+    Attributes:
+        seed: of pre-training seeds.
+        split: of re-splits.
+        rest: of what is left.
+        between: of the true means of data sets.
+    """
+
+    seed: float
+    split: float
+    rest: float
+    between: float
+
+
+def components(differences: Mapping[str, NDArray[np.float64]], test_shares: Mapping[str, float]) -> Components:
+    """Return the variance components that the plan's precision is computed from, by the method of moments.
+
+    Args:
+        differences: (S, R) for each of two or more sets, with S and R of 2 or more.
+        test_shares: number of test molecules per training molecule of each set.
+    """
+    parts, means = [], []
+    for values in differences.values():
+        seeds, splits = values.shape
+        by_seed, by_split = values.mean(1), values.mean(0)
+        residuals = residuals_of(values)
+        rest = float(np.square(residuals).sum()) / ((seeds - 1) * (splits - 1))
+        parts.append([by_seed.var(ddof=1) - rest / splits, by_split.var(ddof=1) - rest / seeds, rest])
+        means.append(values.mean())
+    seed, split, rest = np.maximum(np.mean(parts, axis=0), 0)
+    share = float(np.mean([test_shares[name] for name in differences]))
+    noise = seed / seeds + (1 / splits + share) * (split + rest / seeds)
+    between = max(float(np.var(means, ddof=1)) - noise, 0)
+    return Components(*np.sqrt([seed, split, rest, between]).tolist())
+
+
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Return p-values adjusted for their number (Holm, 1979)."""
     adjusted: NDArray[np.float64] = multipletests(p_values, method="holm")[1]

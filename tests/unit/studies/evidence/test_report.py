@@ -11,8 +11,8 @@ import pytest
 from studies.cells import Cell
 from studies.evidence.arms import ARMS, Unit
 from studies.evidence.contrasts import contrasts
+from studies.evidence.figures import draw, draw_residuals
 from studies.evidence.finetuned import EPOCHS, FIXED, GRID, SPLITS
-from studies.evidence.forest import draw
 from studies.evidence.measured import SEEDS, SETS, Cells, Run
 from studies.evidence.outcomes import decision_dose, primary_outcomes
 from studies.evidence.page import Report
@@ -104,7 +104,8 @@ def test_complete_tier_has_eight_adjusted_tests(tmp_path: Path) -> None:
     assert "## Missing cells" not in text
     estimates = [each.fixed for group in report.contrasts for each in group]
     assert len(estimates) == 8
-    shown = [line.split(" | ")[-1].removesuffix(" |") for line in text.splitlines() if line.startswith("| Frozen | ")]
+    rows = text.partition("## Contrasts")[2].partition("Secondary")[0].splitlines()
+    shown = [row.split(" | ")[-1].removesuffix(" |") for row in rows if row.startswith("| Frozen | ")]
     adjusted = holm([each.p for each in estimates])[:4]
     assert shown == ["< .001" if p < 0.001 else f"{p:.3f}" for p in adjusted]
     assert "< .001" in shown
@@ -113,6 +114,8 @@ def test_complete_tier_has_eight_adjusted_tests(tmp_path: Path) -> None:
     assert ": exact FO is better." in text
     assert ": undecided, the difference is at most " in text
     assert text.count("## Frozen: all arms by data set") == 1
+    precision = text.partition("## Precision")[2].partition("\n## ")[0]
+    assert precision.count("| Frozen | ") == precision.count("| Fine-tuned | ") == 4
 
 
 def test_complete_pass_of_fine_tuning_uses_its_resplit_alone(tmp_path: Path) -> None:
@@ -141,11 +144,14 @@ def test_ended_study_uses_what_both_arms_have(tmp_path: Path) -> None:
 def test_forest_plot_names_every_set_and_repeats_its_bytes(tmp_path: Path) -> None:
     cells = Cells(tmp_path)
     write_frozen(cells)
-    groups = Report(cells, "small").figure_groups()
-    figure = draw(groups, "Contrasts of tier 1")
-    assert figure == draw(groups, "Contrasts of tier 1")
+    report = Report(cells, "small")
+    groups = report.figure_groups()
+    figure = draw(groups)
+    assert figure == draw(groups)
     text = figure.decode()
     assert all(title in text for title in [*SETS.values(), "these sets", "sets like these"])
+    residuals = draw_residuals(report.residual_groups()).decode()
+    assert all(title in residuals for title in [*SETS.values(), *ARMS.values()])
     assert all(f"Frozen: exact FO minus {arm}" in text for arm in ("scratch", "permuted", "augmented", "shuffled"))
 
 

@@ -1,5 +1,8 @@
 """Statistics against closed forms, published examples, other implementations, and simulation."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +11,9 @@ from statsmodels.stats.anova import AnovaRM
 from statsmodels.stats.weightstats import DescrStatsW
 
 from studies.downstream.comparison import Estimate, over_splits
-from studies.evidence.statistics import analyze_arms, conover, fixed_sets, holm, tukey
+from studies.evidence.statistics import analyze_arms, components, conover, fixed_sets, holm, tukey
+
+CELLS = Path(__file__).parents[4] / "docs" / "evidence" / "3000-steps"
 
 
 def test_fixed_sets_equal_a_hand_computation() -> None:
@@ -110,3 +115,28 @@ def test_honest_difference_equals_the_table_of_the_studentized_range() -> None:
     values = np.random.default_rng(7).normal(0, 1, (3, 11))
     noise = np.square(values - values.mean(1, keepdims=True) - values.mean(0) + values.mean()).sum() / 20
     assert tukey(values) / (noise / 11) ** 0.5 == pytest.approx(3.58, abs=0.005)
+
+
+def test_components_are_those_of_the_simulated_differences() -> None:
+    random, sets = np.random.default_rng(8), {}
+    for name in range(400):
+        seeds, splits = random.normal(0, 0.03, (4, 1)), random.normal(0, 0.02, 6)
+        sets[str(name)] = random.normal(0, 0.05) + seeds + splits + random.normal(0, 0.04, (4, 6))
+    result = components(sets, dict.fromkeys(sets, 0.0))
+    assert result == pytest.approx((0.03, 0.02, 0.04, 0.05), rel=0.1)
+
+
+def test_components_of_the_first_plan_are_those_of_the_second_plan() -> None:
+    """The table under "Precision" in studies/evidence-plan-2.md, from the stored cells of two seeds."""
+    sets = {}
+    for name in ("bace", "bbbp", "sider", "tox21", "hiv"):
+        exact, augmented = (
+            [
+                [each["auc"] for each in json.loads((CELLS / f"{arm}-{seed}.json").read_text())["sets"][name]["probe"]]
+                for seed in (0, 1)
+            ]
+            for arm in ("exact", "augmented")
+        )
+        sets[name] = np.array(exact) - np.array(augmented)
+    result = components(sets, dict.fromkeys(sets, 1 / 8))
+    assert result == pytest.approx((0.0152, 0.0145, 0.0238, 0.0129), abs=5e-5)
