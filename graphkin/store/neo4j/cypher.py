@@ -71,11 +71,16 @@ def entity_label(kind: Kind) -> str:
     return "GraphkinCompound" if kind == "molecule" else f"{item_label(kind)}Entity"
 
 
+def fill(statement: str, **names: object) -> str:
+    """Return a statement with labels and other names, which cannot be parameters, at the places such as `{label}`."""
+    for place, name in names.items():
+        statement = statement.replace(f"{{{place}}}", str(name))
+    return statement
+
+
 def with_labels(statement: str, kind: Kind) -> str:
-    """Return a statement with the labels of a kind of items. A statement without `{label}` stays as it is."""
-    if "{label}" not in statement:
-        return statement
-    return statement.format(label=item_label(kind), entity=entity_label(kind))
+    """Return a statement with the labels of a kind of items and of its entities."""
+    return fill(statement, label=item_label(kind), entity=entity_label(kind))
 
 
 ENTITY_PROPERTIES = ["collection", "digest", "smiles", "inchikey", "name"]
@@ -202,7 +207,7 @@ CREATE_ITEMS = """
 UNWIND $rows AS row
 CREATE (i:{label}) SET i = row.properties, i.graph = $graph, i.id = row.id
 WITH i, row WHERE row.digest IS NOT NULL
-MERGE (e:{entity} {{collection: $collection, digest: row.digest}})
+MERGE (e:{entity} {collection: $collection, digest: row.digest})
 ON CREATE SET e.smiles = i.smiles, e.inchikey = i.inchikey, e.name = i.name
 ON MATCH SET e.inchikey = coalesce(e.inchikey, i.inchikey)
 CREATE (i)-[:OF]->(e)
@@ -230,12 +235,12 @@ WITH i ORDER BY i.id RETURN collect(elementId(i)) AS nodes
 CREATE_EDGES, CREATE_FOREST, CREATE_LINKS = (
     """
 UNWIND $rows AS row
-MATCH (a:{label} {{graph: $graph}}) WHERE elementId(a) = row[0]
+MATCH (a:{label} {graph: $graph}) WHERE elementId(a) = row[0]
 WITH a, row UNWIND range(0, size(row[1]) - 1) AS k
-MATCH (b:{label} {{graph: $graph}}) WHERE elementId(b) = row[1][k]
+MATCH (b:{label} {graph: $graph}) WHERE elementId(b) = row[1][k]
 CREATE (a)-[:TYPE]->(b)
 """.replace("TYPE", type)
-    for type in ("SIMILAR {{similarity: row[2][k]}}", "SPANS {{similarity: row[2][k]}}", "LINKED")
+    for type in ("SIMILAR {similarity: row[2][k]}", "SPANS {similarity: row[2][k]}", "LINKED")
 )
 
 # `g` becomes the current generation of `c`. The old one loses the label first, because a collection has only one.
@@ -303,27 +308,27 @@ WITH c, generations[0] AS g WHERE g IS NOT NULL AND NOT EXISTS {{ (:{Label.CURRE
 {_MAKE_CURRENT}
 """
 DELETE_RELATIONSHIPS = """
-MATCH (i:{label} {{graph: $graph}})-[r:SIMILAR|SPANS|FORMER_SIMILAR|FORMER_SPANS|LINKED]->()
+MATCH (i:{label} {graph: $graph})-[r:SIMILAR|SPANS|FORMER_SIMILAR|FORMER_SPANS|LINKED]->()
 WHERE i.id IS NOT NULL
 WITH r LIMIT $limit DELETE r RETURN count(*) AS deleted
 """
 # An entity goes with the last of its items, unless a user attached something to it. It is locked first, so that no
 # writer adds an item meanwhile.
 DELETE_ITEMS = """
-MATCH (i:{label} {{graph: $graph}}) WHERE i.id >= $first
+MATCH (i:{label} {graph: $graph}) WHERE i.id >= $first
 WITH i LIMIT $limit
 OPTIONAL MATCH (i)-[:OF]->(e:{entity})
 WITH collect(i) AS items, collect(DISTINCT e) AS entities
 WITH items, entities, size(items) AS deleted
 FOREACH (e IN entities | SET e.lock = true REMOVE e.lock)
 FOREACH (i IN items | DETACH DELETE i)
-WITH deleted, [e IN entities WHERE NOT EXISTS {{ (e)--() }} AND size(labels(e)) = 1
+WITH deleted, [e IN entities WHERE NOT EXISTS { (e)--() } AND size(labels(e)) = 1
                AND all(key IN keys(e) WHERE key IN $entity_properties)] AS unused
 FOREACH (e IN unused | DELETE e)
 RETURN deleted
 """
 DELETE_NODES = """
-MATCH (i:{label} {{graph: $graph}}) WHERE i.{key} IS NOT NULL
+MATCH (i:{label} {graph: $graph}) WHERE i.{key} IS NOT NULL
 WITH i LIMIT $limit DELETE i RETURN count(*) AS deleted
 """
 DELETED = f"""
@@ -349,7 +354,7 @@ DETACH DELETE m REMOVE g.graph, g.revision
 """
 # Relationships and names that only a deleted revision saw, when others of its graph are `living`.
 DELETE_FORMER_RELATIONSHIPS = """
-MATCH (i:{label} {{graph: $graph}})-[r:FORMER_SIMILAR|FORMER_SPANS]->() WHERE i.id IS NOT NULL
+MATCH (i:{label} {graph: $graph})-[r:FORMER_SIMILAR|FORMER_SPANS]->() WHERE i.id IS NOT NULL
   AND none(revision IN $living WHERE revision >= coalesce(r.since, 0) AND revision < r.until)
 WITH r LIMIT $limit DELETE r RETURN count(*) AS deleted
 """
@@ -377,10 +382,10 @@ CALL db.labels() YIELD label
 WHERE label = 'GraphkinCompound' OR label STARTS WITH 'Graphkin' AND label ENDS WITH 'Entity' RETURN label
 """
 PURGE = """
-MATCH (e:{label} {{collection: $collection}}) WHERE e.digest IS NOT NULL AND NOT EXISTS {{ (e)<-[:OF]-() }}
+MATCH (e:{label} {collection: $collection}) WHERE e.digest IS NOT NULL AND NOT EXISTS { (e)<-[:OF]-() }
 WITH e LIMIT $limit
 SET e.lock = true REMOVE e.lock
-WITH e WHERE NOT EXISTS {{ (e)<-[:OF]-() }}
+WITH e WHERE NOT EXISTS { (e)<-[:OF]-() }
 DETACH DELETE e RETURN count(*) AS deleted
 """
 
@@ -394,8 +399,8 @@ CARRY = """
 MATCH (a:{label}) WHERE a.graph = $source AND a.id >= $start AND a.id < $stop
 WITH a, [label IN labels(a) WHERE NOT label STARTS WITH 'Graphkin'] AS labels,
      [key IN keys(a) WHERE NOT key IN $own] AS keys
-WHERE labels <> [] OR keys <> [] OR EXISTS {{ (a)-[r]-() WHERE NOT type(r) IN $types }}
-OPTIONAL MATCH (a)-[:OF]->(:{entity})<-[:OF]-(b:{label} {{graph: $target}}) WHERE b.id < $size
+WHERE labels <> [] OR keys <> [] OR EXISTS { (a)-[r]-() WHERE NOT type(r) IN $types }
+OPTIONAL MATCH (a)-[:OF]->(:{entity})<-[:OF]-(b:{label} {graph: $target}) WHERE b.id < $size
 SET b:$(labels)
 FOREACH (key IN keys | SET b[key] = a[key])
 RETURN count(b) AS items, count(*) - count(b) AS missing,
@@ -407,11 +412,11 @@ CARRY_OUTGOING, CARRY_INCOMING = (
     f"""
 MATCH (a:{{label}}) WHERE a.graph = $source AND a.id >= $start AND a.id < $stop
 MATCH (a){left}[r]{right}(x) WHERE NOT type(r) IN $types
-MATCH (a)-[:OF]->(:{{entity}})<-[:OF]-(b:{{label}} {{{{graph: $target}}}}) WHERE b.id < $size
-OPTIONAL MATCH (x)-[:OF]->(:{{entity}})<-[:OF]-(y:{{label}} {{{{graph: $target}}}}) WHERE y.id < $size
+MATCH (a)-[:OF]->(:{{entity}})<-[:OF]-(b:{{label}} {{graph: $target}}) WHERE b.id < $size
+OPTIONAL MATCH (x)-[:OF]->(:{{entity}})<-[:OF]-(y:{{label}} {{graph: $target}}) WHERE y.id < $size
 WITH b, r, coalesce(y, CASE WHEN x:{{label}} AND x.graph = $source THEN null ELSE x END) AS end
 WHERE end IS NOT NULL
-  AND NOT EXISTS {{{{ (b){left}[s]{right}(end) WHERE type(s) = type(r) AND properties(s) = properties(r) }}}}
+  AND NOT EXISTS {{ (b){left}[s]{right}(end) WHERE type(s) = type(r) AND properties(s) = properties(r) }}
 CREATE (b){left}[s:$(type(r))]{right}(end) SET s = properties(r)
 RETURN count(*) AS relationships
 """
@@ -430,15 +435,15 @@ RETURN m.blocks AS blocks
 """
 ADD_TO_NAMES = f"""
 UNWIND $rows AS row
-MATCH (i:{{label}} {{{{graph: $graph, id: row.id}}}})
-CREATE (:{Label.FORMER_NAMES} {{{{graph: $graph, id: row.id, until: $revision, names: i.names, name: i.name}}}})
+MATCH (i:{{label}} {{graph: $graph, id: row.id}})
+CREATE (:{Label.FORMER_NAMES} {{graph: $graph, id: row.id, until: $revision, names: i.names, name: i.name}})
 SET i.names = i.names + row.names, i.name = row.name
 """
 REMOVE_EDGES, REMOVE_FROM_FOREST = (
     """
 UNWIND $rows AS row
-MATCH (a:{label} {{graph: $graph, id: row[0]}})-[r:TYPE]->(b:{label} {{graph: $graph, id: row[1]}})
-CREATE (a)-[:FORMER_TYPE {{similarity: r.similarity, since: r.since, until: $revision}}]->(b)
+MATCH (a:{label} {graph: $graph, id: row[0]})-[r:TYPE]->(b:{label} {graph: $graph, id: row[1]})
+CREATE (a)-[:FORMER_TYPE {similarity: r.similarity, since: r.since, until: $revision}]->(b)
 DELETE r
 """.replace("TYPE", type)
     for type in ("SIMILAR", "SPANS")
@@ -446,9 +451,9 @@ DELETE r
 ADD_EDGES, ADD_TO_FOREST = (
     """
 UNWIND $rows AS row
-MATCH (a:{label} {{graph: $graph, id: row[0]}})
-MATCH (b:{label} {{graph: $graph, id: row[1]}})
-CREATE (a)-[:TYPE {{similarity: row[2], since: $revision}}]->(b)
+MATCH (a:{label} {graph: $graph, id: row[0]})
+MATCH (b:{label} {graph: $graph, id: row[1]})
+CREATE (a)-[:TYPE {similarity: row[2], since: $revision}]->(b)
 """.replace("TYPE", type)
     for type in ("SIMILAR", "SPANS")
 )
@@ -460,11 +465,11 @@ REVERT_RELATIONSHIPS = [
     for type in ("SIMILAR", "SPANS")
     for statement in (
         """
-MATCH (i:{label} {{graph: $graph}})-[r:TYPE|FORMER_TYPE]->() WHERE i.id IS NOT NULL AND r.since > $newest DELETE r
+MATCH (i:{label} {graph: $graph})-[r:TYPE|FORMER_TYPE]->() WHERE i.id IS NOT NULL AND r.since > $newest DELETE r
 """,
         """
-MATCH (i:{label} {{graph: $graph}})-[r:FORMER_TYPE]->(b) WHERE i.id IS NOT NULL AND r.until > $newest
-CREATE (i)-[:TYPE {{similarity: r.similarity, since: r.since}}]->(b) DELETE r
+MATCH (i:{label} {graph: $graph})-[r:FORMER_TYPE]->(b) WHERE i.id IS NOT NULL AND r.until > $newest
+CREATE (i)-[:TYPE {similarity: r.similarity, since: r.since}]->(b) DELETE r
 """,
     )
 ]
@@ -474,7 +479,7 @@ REVERT_NODES = [
 MATCH (f:{Label.FORMER_NAMES}) WHERE f.graph = $graph AND f.id >= 0 AND f.until > $newest
 WITH f.id AS id, f ORDER BY f.until
 WITH id, collect(f) AS former
-MATCH (i:{{label}} {{{{graph: $graph, id: id}}}})
+MATCH (i:{{label}} {{graph: $graph, id: id}})
 SET i.names = former[0].names, i.name = former[0].name
 FOREACH (f IN former | DELETE f)
 """,
@@ -491,12 +496,12 @@ _LIVING = (
 )
 LIVING = f"RETURN {_LIVING}"
 _SEEN = "coalesce(r.since, 0) <= $revision AND coalesce(r.until, $revision + 1) > $revision"
-_DEGREE = f"COUNT {{{{ (i)-[r:SIMILAR|FORMER_SIMILAR]-() WHERE {_SEEN} }}}} AS degree"
+_DEGREE = f"COUNT {{ (i)-[r:SIMILAR|FORMER_SIMILAR]-() WHERE {_SEEN} }} AS degree"
 # The names that an item `i` had before a later revision added some, else null.
-_FORMER = f"""COLLECT {{{{
-  MATCH (f:{Label.FORMER_NAMES} {{{{graph: $graph, id: i.id}}}}) WHERE f.until > $revision
+_FORMER = f"""COLLECT {{
+  MATCH (f:{Label.FORMER_NAMES} {{graph: $graph, id: i.id}}) WHERE f.until > $revision
   RETURN f.names ORDER BY f.until LIMIT 1
-}}}}[0]"""
+}}[0]"""
 # One record with all rows is read several times faster than one record for each row.
 SCAN, TAKE = (
     f"""
@@ -516,15 +521,15 @@ DEGREES_IN_TAKE = f"""
 MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id IN $ids RETURN i.id AS id, {_DEGREE}
 """
 FIND_SMILES = """
-MATCH (i:{label} {{graph: $graph, smiles: $value}}) WHERE i.id > $after AND i.id < $size
+MATCH (i:{label} {graph: $graph, smiles: $value}) WHERE i.id > $after AND i.id < $size
 RETURN i.id AS id ORDER BY id LIMIT $limit
 """
 FIND_LONG_SMILES = """
-MATCH (i:{label} {{graph: $graph}}) WHERE i.id > $after AND i.id < $size AND i.long_smiles = $value
+MATCH (i:{label} {graph: $graph}) WHERE i.id > $after AND i.id < $size AND i.long_smiles = $value
 RETURN i.id AS id ORDER BY id LIMIT $limit
 """
 FIND_INCHIKEY = """
-MATCH (i:{label} {{graph: $graph, inchikey: $value}}) WHERE i.id > $after AND i.id < $size
+MATCH (i:{label} {graph: $graph, inchikey: $value}) WHERE i.id > $after AND i.id < $size
 RETURN i.id AS id ORDER BY id LIMIT $limit
 """
 FIND_NAME = f"""
@@ -546,12 +551,12 @@ WITH name, toLower(name) AS lower WHERE lower STARTS WITH $beginning OR lower EN
 RETURN name LIMIT $limit
 """
 NEIGHBORS = f"""
-MATCH (:{{label}} {{{{graph: $graph, id: $id}}}})-[r:SIMILAR|FORMER_SIMILAR]-(b)
+MATCH (:{{label}} {{graph: $graph, id: $id}})-[r:SIMILAR|FORMER_SIMILAR]-(b)
 WHERE r.similarity >= $threshold AND {_SEEN}
 WITH b.id AS id, r.similarity AS similarity ORDER BY similarity DESC, id
 WITH collect(id) AS ids, collect(similarity) AS similarity
-RETURN ids[$offset..$stop] AS ids, similarity[$offset..$stop] AS similarity, size(ids) AS total, LIVING
-""".replace("LIVING", _LIVING.replace("{", "{{").replace("}", "}}"))  # evaluated last, so that nothing is read after it
+RETURN ids[$offset..$stop] AS ids, similarity[$offset..$stop] AS similarity, size(ids) AS total, {_LIVING}
+"""
 _COLUMNS = "collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity"
 ROWS = f"""
 MATCH (a:{{label}})-[r:SIMILAR|FORMER_SIMILAR]-(b)
@@ -611,11 +616,11 @@ YIELD bytesMax RETURN bytesMax AS bytes
 FREE_HEAP = "CALL gds.debug.sysInfo() YIELD key, value WHERE key = 'availableHeapInBytes' RETURN value AS bytes"
 # GDS takes the ids of the items as the ids of its nodes, so walks start from them and return them.
 PROJECT = f"""
-MATCH (a:{{label}} {{{{graph: $graph}}}}) WHERE a.id >= 0 AND a.id < $size
+MATCH (a:{{label}} {{graph: $graph}}) WHERE a.id >= 0 AND a.id < $size
 OPTIONAL MATCH (a)-[r:SIMILAR|FORMER_SIMILAR]->(b) WHERE {_SEEN}
 WITH gds.graph.project($name, a.id, b.id,
-                       {{{{relationshipProperties: CASE WHEN r IS NULL THEN null ELSE r {{{{.similarity}}}} END}}}},
-                       {{{{undirectedRelationshipTypes: ['*']}}}}) AS projected
+                       {{relationshipProperties: CASE WHEN r IS NULL THEN null ELSE r {{.similarity}} END}},
+                       {{undirectedRelationshipTypes: ['*']}}) AS projected
 RETURN projected.nodeCount AS nodes
 """
 WALK = """
@@ -655,7 +660,7 @@ MATCH (e:{Label.EMBEDDING} {{collection: $collection, property: $property}}) SET
 WITH e WHERE e.run = $run RETURN e.index AS index
 """
 SET_VECTORS = """
-UNWIND $rows AS row MATCH (i:{label} {{graph: $graph, id: row[0]}}) SET i:{place}
+UNWIND $rows AS row MATCH (i:{label} {graph: $graph, id: row[0]}) SET i:{place}
 WITH i, row CALL db.create.setNodeVectorProperty(i, $property, row[1])
 RETURN count(i) AS items
 """
@@ -667,8 +672,8 @@ RETURN count(i) AS items
 # would be off by more than their differences.
 CREATE_VECTOR_INDEX = """
 CREATE VECTOR INDEX {index} IF NOT EXISTS FOR (i:{place}) ON (i.{property})
-OPTIONS {{indexConfig: {{`vector.dimensions`: {dimensions}, `vector.similarity_function`: 'cosine',
-                        `vector.quantization.enabled`: false}}}}
+OPTIONS {indexConfig: {`vector.dimensions`: {dimensions}, `vector.similarity_function`: 'cosine',
+                        `vector.quantization.enabled`: false}}
 """
 DROP_INDEX = "DROP INDEX {index} IF EXISTS"
 AWAIT_INDEX = "CALL db.awaitIndex($index, $seconds)"

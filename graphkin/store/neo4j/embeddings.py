@@ -55,7 +55,7 @@ class Place:
     def write(self, statement: str, **values: object) -> str:
         """Return a statement with the names of this place."""
         names = {"place": self.label, "index": self.index, "property": self.name}
-        return statement.format(label=self.items, **{key: f"`{name}`" for key, name in names.items()}, **values)
+        return cypher.fill(statement, label=self.items, **{key: f"`{name}`" for key, name in names.items()}, **values)
 
     def query(self) -> str:
         """Return a query for the items nearest to the item `$id`, which also runs on servers with newer Cypher."""
@@ -199,7 +199,7 @@ def forget_embeddings(connection: Connection, collection: str, graph: int) -> No
     """Drop the vector indexes of a deleted generation, and their records. The vectors are deleted with its items."""
     for row in connection.run(cypher.EMBEDDINGS_OF, collection=collection, graph=graph):
         if row["is_last"]:
-            connection.run(cypher.DROP_INDEX.format(index=f"`{row['index']}`"))
+            connection.run(cypher.fill(cypher.DROP_INDEX, index=f"`{row['index']}`"))
         connection.run(cypher.FORGET_EMBEDDING, collection=collection, property=row["property"], graph=graph)
 
 

@@ -37,7 +37,6 @@ class Neo4jEntities(Entities):
         counts = dict.fromkeys(Carried.__dataclass_fields__, 0)
         if source_graph == target_graph:  # both generations have the same items
             return Carried(**counts)
-        labels = {"label": cypher.item_label(manifest.kind), "entity": cypher.entity_label(manifest.kind)}
         rows = self._connection.read(cypher.EMBEDDING_PROPERTIES, collection=collection)
         embeddings = [row["property"] for row in rows]
         parameters = {
@@ -49,7 +48,8 @@ class Neo4jEntities(Entities):
         }
         for start in range(0, manifest.counts.kept, _PAGE):
             for statement in (cypher.CARRY, cypher.CARRY_OUTGOING, cypher.CARRY_INCOMING):
-                (row,) = self._connection.run(statement.format(**labels), **parameters, start=start, stop=start + _PAGE)
+                labeled = cypher.with_labels(statement, manifest.kind)
+                (row,) = self._connection.run(labeled, **parameters, start=start, stop=start + _PAGE)
                 for name in row.keys():  # noqa: SIM118 - a record iterates over its values
                     counts[name] += row[name]
         return Carried(**counts)

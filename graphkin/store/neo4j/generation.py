@@ -68,7 +68,7 @@ class Neo4jGeneration(ProjectableGeneration):
         return rows
 
     def _read_all(self, statements: Sequence[str], **parameters: Any) -> list[list[neo4j.Record]]:
-        formatted = [*(statement.format(label=self._label) for statement in statements), cypher.LIVING]
+        formatted = [*(cypher.fill(statement, label=self._label) for statement in statements), cypher.LIVING]
         *rows, (last,) = self._connection.read_all(formatted, **self._key, size=self.size, **parameters)
         self._require_not_deleted(last)
         return rows
@@ -83,34 +83,35 @@ class Neo4jGeneration(ProjectableGeneration):
             raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
-        columns = self._table(*_TAKE, self._all_columns[1:], ids).columns
-        degrees = {row["id"]: row["degree"] for row in self._read(cypher.DEGREES_IN_TAKE, ids=ids)}
+        items, (rows,) = self._items(_TAKE, self._all_columns[1:], ids, cypher.DEGREES_IN_TAKE)
+        degrees = {row["id"]: row["degree"] for row in rows}
         truncated = self.dropped()
         dropped = [None] * len(ids) if truncated is None else truncated[np.array(ids, np.int32)].tolist()
-        return zip((degrees[id] for id in ids), dropped, *(column.to_pylist() for column in columns), strict=True)
+        return zip((degrees[id] for id in ids), dropped, *(column.to_pylist() for column in items.columns), strict=True)
 
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
         self._require_columns(names)
         ids = self._require_range(start, stop)
         pages = (ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE))
-        return (self._table(*_SCAN, names, page, start=page.start, stop=page.stop) for page in pages)
+        return (self._items(_SCAN, names, page, start=page.start, stop=page.stop)[0] for page in pages)
 
     def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
         columns = self._all_columns if names is None else names
         self._require_columns(columns)
         self._require_ids(*ids.tolist())
-        return self._table(*_TAKE, columns, ids.tolist())
+        return self._items(_TAKE, columns, ids.tolist())[0]
 
-    def _table(
-        self, statement: str, former_names: str, names: Sequence[str], ids: Sequence[int], **bounds: Any
-    ) -> pa.RecordBatch:
-        """Return columns of some items.
+    def _items(
+        self, selection: tuple[str, str], names: Sequence[str], ids: Sequence[int], *others: str, **bounds: Any
+    ) -> tuple[pa.RecordBatch, list[list[neo4j.Record]]]:
+        """Return columns of some items, and the rows of other statements.
 
         Args:
-            statement: A statement that selects the items, by `$ids` or by the bounds.
-            former_names: The statement that selects their names before later revisions added some.
+            selection: A statement that selects the items, by `$ids` or by the bounds, and one that selects their names
+                before later revisions added some.
             names: The columns.
             ids: The items.
+            others: Statements about the items, run in the same transaction.
             bounds: Parameters of the statements.
 
         Raises:
@@ -119,8 +120,9 @@ class Neo4jGeneration(ProjectableGeneration):
         keys = self._node_keys(names)
         # An append that takes place meanwhile, or its deletion, changes names, so former names are read before and
         # after.
-        statements = (former_names, statement, former_names)
-        earlier, (items,), later = self._read_all(statements, keys=keys, **(bounds or {"ids": ids}))
+        statement, former_names = selection
+        statements = (former_names, statement, former_names, *others)
+        earlier, (items,), later, *rest = self._read_all(statements, keys=keys, **(bounds or {"ids": ids}))
         rows = dict(items["rows"])
         missing = next((id for id in ids if id not in rows), None)
         if missing is not None:
@@ -128,7 +130,7 @@ class Neo4jGeneration(ProjectableGeneration):
         if "names" in names:
             for row in (*earlier, *later):
                 rows[row["id"]][keys.index("names")] = row["names"]
-        return self._keys.table(names, ids, [rows[id] for id in ids])
+        return self._keys.table(names, ids, [rows[id] for id in ids]), rest
 
     def _damaged(self, problem: str) -> StoreDamaged:
         return StoreDamaged(Damage(self._label, problem, self.collection, self.id))
@@ -168,7 +170,7 @@ class Neo4jGeneration(ProjectableGeneration):
         stop = self.size if limit is None else offset + limit
         threshold = _threshold(as_float32(min_similarity))
         (row,) = self._connection.read(
-            cypher.NEIGHBORS.format(label=self._label),
+            cypher.fill(cypher.NEIGHBORS, label=self._label),
             **self._key,
             id=id,
             threshold=threshold,

@@ -67,7 +67,7 @@ class Projection:
                 return
             self._require_room(transaction, max_bytes)
             parameters = {**self._key, "name": self._name, "size": self._manifest.counts.kept}
-            transaction.run(cypher.PROJECT.format(label=self._label), parameters).consume()
+            transaction.run(cypher.fill(cypher.PROJECT, label=self._label), parameters).consume()
 
         with _translate_gds_errors(self._connection):
             self._connection.write(work)

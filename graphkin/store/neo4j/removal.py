@@ -17,12 +17,11 @@ def delete_graph(connection: Connection, kind: Kind, graph: int) -> None:
 
     An entity that has no item left is deleted too, unless a user attached something to it.
     """
-    item, entity = cypher.item_label(kind), cypher.entity_label(kind)
-    _drain(connection, cypher.DELETE_RELATIONSHIPS.format(label=item), graph=graph)
-    statement = cypher.DELETE_ITEMS.format(label=item, entity=entity)
+    _drain(connection, cypher.with_labels(cypher.DELETE_RELATIONSHIPS, kind), graph=graph)
+    statement = cypher.with_labels(cypher.DELETE_ITEMS, kind)
     _drain(connection, statement, graph=graph, first=0, entity_properties=cypher.ENTITY_PROPERTIES)
     for label, key in cypher.OTHER_NODES.items():
-        _drain(connection, cypher.DELETE_NODES.format(label=label, key=key), graph=graph)
+        _drain(connection, cypher.fill(cypher.DELETE_NODES, label=label, key=key), graph=graph)
 
 
 def delete_revision(connection: Connection, kind: Kind, graph: int, revision: int, living: list[int]) -> None:
@@ -35,7 +34,7 @@ def delete_revision(connection: Connection, kind: Kind, graph: int, revision: in
         revision: The deleted revision.
         living: The other revisions of the graph.
     """
-    statement = cypher.DELETE_FORMER_RELATIONSHIPS.format(label=cypher.item_label(kind))
+    statement = cypher.with_labels(cypher.DELETE_FORMER_RELATIONSHIPS, kind)
     _drain(connection, statement, graph=graph, living=living)
     _drain(connection, cypher.DELETE_FORMER_NAMES, graph=graph, living=living)
     _drain(connection, cypher.DELETE_TRUNCATED, graph=graph, revision=revision)
@@ -69,7 +68,7 @@ def purge(connection: Connection, collection: str) -> int:
         The number of entities.
     """
     labels = [row["label"] for row in connection.read(cypher.ENTITY_LABELS)]
-    return sum(_drain(connection, cypher.PURGE.format(label=label), collection=collection) for label in labels)
+    return sum(_drain(connection, cypher.fill(cypher.PURGE, label=label), collection=collection) for label in labels)
 
 
 def _drain(connection: Connection, statement: str, **parameters: Any) -> int:

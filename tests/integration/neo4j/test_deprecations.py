@@ -4,7 +4,6 @@ Statements of this process raise an error anyway (`start_neo4j`). These tests al
 processes, or in rare cases.
 """
 
-from string import Formatter
 from typing import Any
 
 import neo4j
@@ -23,19 +22,15 @@ def all_statements() -> dict[str, str]:
     for name, value in lists.items():
         for number, text in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(text, str) and ("\n" in text or " " in text) and text != cypher.__doc__:
-                statements[f"{name}-{number}" if isinstance(value, list) else name] = _format(text)
+                statements[f"{name}-{number}" if isinstance(value, list) else name] = _fill(text)
     return {name: text for name, text in statements.items() if not name.startswith("_")}
 
 
-def _format(text: str) -> str:
-    """Fill in the label, as the adapter does."""
-    try:
-        fields = {field for _, field, _, _ in Formatter().parse(text)}
-    except ValueError:  # braces of a statement that the adapter does not format
-        return text
+def _fill(text: str) -> str:
+    """Fill in labels and other names, as the adapter does."""
     names = {"label": LABEL, "entity": cypher.entity_label("molecule"), "key": "id"}
     names |= {"place": "`Place`", "index": "`index`", "property": "`vector`"}
-    return text.format(**names, dimensions=8) if fields & names.keys() else text
+    return cypher.fill(text, **names, dimensions=8)
 
 
 STATEMENTS = all_statements()
