@@ -3,8 +3,9 @@
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import count, pairwise
 from secrets import token_hex
 from typing import Any
 
@@ -31,6 +32,8 @@ from graphkin.store.records import Edges, Int32, Links, UInt64, to_decimal_float
 
 _LEASE = 60.0  # seconds without a renewal after which a writer counts as dead
 _ROWS = 5_000  # rows per statement
+_ITEMS = 2_048  # items per transaction
+_WRITERS = 2  # transactions that write items at the same time. The server works on each with one core.
 _PAGE = 20_000  # items whose nodes are read at once
 _STRUCTURES = ("smiles", "long_smiles", "structure")  # properties with the structure of an item, which has one of them
 _BLOCK = 256  # items whose fingerprints one node has
@@ -49,7 +52,8 @@ class Neo4jDraft(Draft):
         self._collection = collection
         self._kind = kind
         self._hasher = BlockHasher()
-        self._batches = self._items = self._rejection_count = self._fingerprint_count = 0
+        self._batches = count()
+        self._items = self._rejection_count = self._fingerprint_count = 0
         self._cached_nodes: list[str] = []
         self._lease = _Lease(connection, collection)
         self._graph, leftovers = self._lease.acquire()
@@ -58,10 +62,13 @@ class Neo4jDraft(Draft):
         connection.run(cypher.CLEAR_LEFTOVERS, collection=collection, graph=self._graph)
 
     def append_items(self, items: pa.RecordBatch) -> None:
-        for part in _parts(item_rows(self._kind, items, self._items)):
-            self._write((cypher.CREATE_ITEMS, part), (cypher.CREATE_NAMES, name_rows(part)))
+        with ThreadPoolExecutor(_WRITERS) as writers:
+            list(writers.map(self._write_items, _parts(item_rows(self._kind, items, self._items), _ITEMS)))
         self._hasher.update(items)
         self._items += items.num_rows
+
+    def _write_items(self, rows: list[dict[str, Any]]) -> None:
+        self._write((cypher.CREATE_ITEMS, rows), (cypher.CREATE_NAMES, name_rows(rows)))
 
     def append_rejections(self, rejections: pa.RecordBatch) -> None:
         rows = rejection_rows(rejections, self._rejection_count)
@@ -123,8 +130,7 @@ class Neo4jDraft(Draft):
     def _write(self, *statements: tuple[str, list[Any]]) -> None:
         """Write one batch: its marker and its rows in one transaction, so that a retry cannot write it twice."""
         self._lease.check()
-        number = self._batches
-        self._batches += 1
+        number = next(self._batches)
 
         def work(transaction: neo4j.ManagedTransaction) -> None:
             transaction.run(cypher.MARK_BATCH, graph=self._graph, n=number).consume()
@@ -344,8 +350,8 @@ def generation_facts(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _parts(rows: list[Any]) -> Iterator[list[Any]]:
-    return (rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))
+def _parts(rows: list[Any], size: int = _ROWS) -> Iterator[list[Any]]:
+    return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
 def _group_by_source(edges: Edges, nodes: list[str]) -> list[Any]:
