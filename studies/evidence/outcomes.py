@@ -1,6 +1,6 @@
 """Outcomes of tier 1: the scores of the measured cells, and the cells that are missing."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -10,7 +10,7 @@ import numpy as np
 from studies.cells import Cell
 from studies.evidence import finetuned, frozen
 from studies.evidence.arms import ARMS, TRAINED, Dose, Unit
-from studies.evidence.finetuned import CARD_EPOCHS, EPOCHS, FIXED, best_score, late_score
+from studies.evidence.finetuned import CARD_EPOCHS, EPOCHS, FIXED, GRID, Tuning, best_score, late_score
 from studies.evidence.measured import SEEDS, SETS, Cells, Run, read
 from studies.gpu import results
 
@@ -28,9 +28,10 @@ class Outcome:
         splits: re-splits that the plan asks for.
         scores: ROC-AUC by re-split of every arm, seed and data set that has any.
         test_shares: test molecules for each molecule in the training part, by data set.
-        missing: files of the missing cells.
+        measured: number of cells that are there.
+        missing: files of the missing cells, as far as their setting is known.
         cells_of_encoder: number of cells of one encoder.
-        is_final: whether the plan makes tests on it. Without, a later pass replaces it.
+        missing_for_tests: files of further cells that the plan's tests need: tuning, and the settings that it chose.
     """
 
     title: str
@@ -38,9 +39,10 @@ class Outcome:
     splits: Sequence[int]
     scores: Mapping[Key, Mapping[int, float]]
     test_shares: Mapping[str, float]
+    measured: int
     missing: Sequence[Path]
     cells_of_encoder: int
-    is_final: bool = True
+    missing_for_tests: Sequence[Path] = ()
 
     @property
     def complete_splits(self) -> list[int]:
@@ -50,13 +52,17 @@ class Outcome:
 
     @property
     def has_tests(self) -> bool:
-        return self.is_final and not self.missing
+        """Whether all cells are there that the plan's tests need."""
+        return self.measured == self._planned and not self.missing_for_tests
 
     @property
     def cells(self) -> str:
-        """The number of measured cells, and of all."""
-        total = len(ARMS) * len(SEEDS) * self.cells_of_encoder
-        return f"{total - len(self.missing)} of {total}"
+        """The number of cells that are there, and of all, without tuning."""
+        return f"{self.measured} of {self._planned}"
+
+    @property
+    def _planned(self) -> int:
+        return len(ARMS) * len(SEEDS) * self.cells_of_encoder
 
 
 def decision_dose(kept: Path = results.RESULTS) -> Dose:
@@ -92,31 +98,28 @@ def _frozen(title: str, score: str, cells: Cells, dose: Dose) -> Outcome:
     shares = {name: cell["test_share"] for (_, _, name), cell in measured.items()}
     missing = [path for key, path in paths.items() if key not in measured]
     setting = "logistic regression on standardized embeddings"
-    return Outcome(title, setting, range(frozen.SPLITS), scores, shares, missing, len(SETS))
+    return Outcome(title, setting, range(frozen.SPLITS), scores, shares, len(measured), missing, len(SETS))
 
 
 def _finetuned(title: str, score: Callable[[Cell], float], cells: Cells, dose: Dose) -> Outcome:
-    """Return the outcome with the settings that tuning chose or, before that is finished, with the fixed setting."""
+    """Return the outcome with the settings that tuning chose.
+
+    At the small dose, it has the fixed setting until all cells with the chosen ones are there.
+    """
     epochs = CARD_EPOCHS if dose == "middle" else EPOCHS
-    chosen = {(arm, name): cells.tuned(Unit.at_dose(arm, 0, dose), name, epochs) for arm, name in product(ARMS, SETS)}
-    is_tuned = all(chosen.values()) or dose == "middle"
-    runs = {
-        (arm, seed, name, split): Run(
-            Unit.at_dose(arm, seed, dose), name, split, (chosen[arm, name] if is_tuned else None) or FIXED, epochs
-        )
-        for arm, seed, name, split in product(ARMS, SEEDS, SETS, finetuned.SPLITS)
-    }
+    first = {(arm, name): Unit.at_dose(arm, 0, dose) for arm, name in product(ARMS, SETS)}
+    tuning = [Run(unit, name, 0, each, epochs) for ((_, name), unit), each in product(first.items(), GRID)]
+    tuned = _runs({(arm, name): cells.tuned(unit, name, epochs) for (arm, name), unit in first.items()}, dose, epochs)
+    for_tests = _missing([*tuning, *tuned.values()], cells)
+    is_tuned = dose == "middle" or not for_tests
+    shown = tuned if is_tuned else _runs(dict.fromkeys(first, FIXED), dose, epochs)
+    measured = {key: read(path) for key, run in shown.items() if (path := cells.finetuned(run)).exists()}
     scores: dict[Key, dict[int, float]] = {}
     shares: dict[str, list[float]] = {}
-    missing = []
-    for (arm, seed, name, split), run in runs.items():
-        path = cells.finetuned(run)
-        if not path.exists() or (is_tuned and chosen[arm, name] is None):
-            missing.append(path)
-            continue
-        cell = read(path)
+    for (arm, seed, name, split), cell in measured.items():
         scores.setdefault((arm, seed, name), {})[split] = score(cell)
         shares.setdefault(name, []).append(cell["sizes"]["test"] / cell["sizes"]["train"])
+    missing = _missing(shown.values(), cells)
     setting = "tuned" if is_tuned else f"learning rate {FIXED.learning_rate} without dropout, before tuning"
     return Outcome(
         title,
@@ -124,16 +127,33 @@ def _finetuned(title: str, score: Callable[[Cell], float], cells: Cells, dose: D
         finetuned.SPLITS,
         scores,
         {name: float(np.mean(values)) for name, values in shares.items()},
+        len(measured),
         missing,
         len(SETS) * len(finetuned.SPLITS),
-        is_tuned,
+        [path for path in for_tests if path not in missing],
     )
 
 
+def _runs(
+    settings: Mapping[tuple[str, str], Tuning | None], dose: Dose, epochs: int
+) -> dict[tuple[str, int, str, int], Run]:
+    """Return the runs by arm, seed, data set and re-split, with the setting of each arm and data set if it is known."""
+    return {
+        (arm, seed, name, split): Run(Unit.at_dose(arm, seed, dose), name, split, tuning, epochs)
+        for ((arm, name), tuning), seed, split in product(settings.items(), SEEDS, finetuned.SPLITS)
+        if tuning is not None
+    }
+
+
+def _missing(runs: Iterable[Run], cells: Cells) -> list[Path]:
+    paths = dict.fromkeys(map(cells.finetuned, runs))
+    return [path for path in paths if not path.exists()]
+
+
 def missing_lines(outcome: Outcome, cells: Cells) -> Iterator[str]:
-    """Yield a line for each encoder with missing cells, which names their data sets and re-splits."""
+    """Yield a line for each encoder and setting with missing cells, which names their data sets and re-splits."""
     groups: dict[str, list[Path]] = {}
-    for path in outcome.missing:
+    for path in (*outcome.missing, *outcome.missing_for_tests):
         groups.setdefault(str(path.parent.relative_to(cells.folder)), []).append(path)
     for folder, paths in groups.items():
         failed = {path for path in paths if path.with_suffix(".failed").exists()}

@@ -84,7 +84,10 @@ class Report:
             yield f"Everything is at {_DOSES['middle']}."
         is_complete = all(outcome.has_tests for outcome in self.outcomes)
         yield f"Tier 1 is {'complete' if is_complete else '**incomplete**'}: {counts}."
-        if not is_complete:
+        if not is_complete and self._has_ended:
+            yield "The study has ended. Contrasts use the data sets that all arms have, and the seeds and re-splits of"
+            yield "both arms, without tests."
+        elif not is_complete:
             yield "No contrast is computed before all cells of an outcome, or of a pass of it, are there."
         yield ""
 
@@ -101,7 +104,7 @@ class Report:
                 yield f"{text}, 95 % interval [{low:+.4f}, {high:+.4f}], incomplete and without a test."
             else:
                 p = self._adjusted[outcome.title, second]
-                yield f"{text}, 95 % interval [{low:+.4f}, {high:+.4f}], Holm's p {_p(p)}: {_verdict(each.fixed, p)}."
+                yield f"{text}, 95 % interval [{low:+.4f}, {high:+.4f}], Holm's p: {_p(p)}, {_verdict(each.fixed, p)}."
 
     def _arms(self) -> Iterator[str]:
         yield "## Arms"
@@ -160,9 +163,6 @@ class Report:
         yield ""
 
     def _by_set(self) -> Iterator[str]:
-        if self.residual_groups():
-            yield f"![Residuals against quantiles of the normal distribution, by data set](../../assets/{RESIDUALS})"
-            yield ""
         for outcome in self.outcomes:
             splits = outcome.complete_splits
             if not splits:
@@ -179,7 +179,7 @@ class Report:
             for place, pair in enumerate(analyses["bace"].pairs):
                 texts = [
                     f"{each.difference:+.4f} [{each.low:+.4f}, {each.high:+.4f}]"
-                    + ("" if analysis.is_normal else f" † {_p(each.rank_p).removeprefix('= ')}")
+                    + ("" if analysis.is_normal else f" † {_p(each.rank_p)}")
                     for analysis in analyses.values()
                     for each in analysis.pairs[place : place + 1]
                 ]
@@ -187,22 +187,26 @@ class Report:
             yield f"| p of all arms | {' | '.join(f'{each.p:.3g}' for each in analyses.values())} |"
             yield f"| p by Friedman | {' | '.join(f'{each.friedman_p:.3g}' for each in analyses.values())} |"
             yield ""
+        if self.residual_groups():
+            yield "## Residuals of these comparisons"
+            yield ""
+            yield f"![Residuals against quantiles of the normal distribution, by data set](../../assets/{RESIDUALS})"
+            yield ""
 
     def _missing(self) -> Iterator[str]:
-        if not any(outcome.missing for outcome in self.outcomes):
+        lines = [line for outcome in self.outcomes for line in missing_lines(outcome, self._cells)]
+        if not lines:
             return
         yield "## Missing cells"
         yield ""
         yield "They have not been run yet, unless a reason is given."
         yield ""
-        for outcome in self.outcomes:
-            for line in missing_lines(outcome, self._cells):
-                yield f"- {line}"
+        yield from (f"- {line}" for line in lines)
         yield ""
 
 
 def _p(value: float) -> str:
-    return "< .001" if value < 0.001 else f"= {value:.3f}"
+    return "< .001" if value < 0.001 else f"{value:.3f}"
 
 
 def _row(title: str, each: Contrast, p: str = "", adjusted: str = "") -> str:
@@ -214,8 +218,8 @@ def _row(title: str, each: Contrast, p: str = "", adjusted: str = "") -> str:
         each.splits,
         _interval(each.fixed),
         random,
-        p.removeprefix("= "),
-        adjusted.removeprefix("= "),
+        p,
+        adjusted,
     )
     return f"| {' | '.join(map(str, columns))} |"
 

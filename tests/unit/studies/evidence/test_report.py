@@ -19,6 +19,7 @@ from studies.evidence.page import Report
 from studies.evidence.report import PAGE
 from studies.evidence.statistics import holm
 
+SIZES = {"train": 80, "valid": 10, "test": 10}
 GAIN = {"exact": 0.05, "augmented": 0.048, "shuffled": -0.1, "permuted": 0.0, "scratch": 0.0}
 
 
@@ -43,12 +44,11 @@ def write_frozen(cells: Cells, is_written: Callable[[str, int, str], bool] = lam
 
 
 def write_finetuned(cells: Cells, splits: tuple[int, ...] = SPLITS) -> None:
-    sizes = {"train": 80, "valid": 10, "test": 10}
     for arm, seed, name, split in product(ARMS, SEEDS, SETS, splits):
         score = float(0.8 + GAIN[arm] / 2 + noise("finetuned", arm, seed, name, split)[0])
         curve = [0.5, *[score] * (EPOCHS - 1)]
         run = Run(Unit.at_dose(arm, seed, "small"), name, split, FIXED, EPOCHS)
-        write(cells.finetuned(run), {"valid": curve, "test": curve, "sizes": sizes})
+        write(cells.finetuned(run), {"valid": curve, "test": curve, "sizes": SIZES})
 
 
 def write_tuning(cells: Cells) -> None:
@@ -89,14 +89,17 @@ def test_complete_frozen_outcome_has_intervals_without_tests(tmp_path: Path) -> 
     assert finetuned == []
     assert frozen[0].fixed.mean == pytest.approx(0.05, abs=0.005)
     assert "incomplete and without a test" in report.page()
-    assert "Holm's p <" not in report.page()
+    assert "Holm's p:" not in report.page()
 
 
 def test_complete_tier_has_eight_adjusted_tests(tmp_path: Path) -> None:
     cells = Cells(tmp_path)
     write_frozen(cells)
     write_finetuned(cells)
-    assert "Holm's p <" not in Report(cells, "small").page()  # before tuning
+    before_tuning = Report(cells, "small").page()
+    assert "Holm's p:" not in before_tuning
+    assert "fine-tuned 360 of 360 cells" in before_tuning
+    assert "- `small/finetuned/30-epochs/lr-0.001-dropout-0.5/exact-0`: bace-0, bbbp-0, " in before_tuning
     write_tuning(cells)
     report = Report(cells, "small")
     text = report.page()
@@ -111,11 +114,31 @@ def test_complete_tier_has_eight_adjusted_tests(tmp_path: Path) -> None:
     assert "< .001" in shown
     assert max(adjusted) > 0.05
     assert "Frozen: +0.05" in text
-    assert ": exact FO is better." in text
-    assert ": undecided, the difference is at most " in text
+    assert "Holm's p: < .001, exact FO is better." in text
+    assert ", undecided, the difference is at most " in text
     assert text.count("## Frozen: all arms by data set") == 1
     precision = text.partition("## Precision")[2].partition("\n## ")[0]
     assert precision.count("| Frozen | ") == precision.count("| Fine-tuned | ") == 4
+
+
+def test_fixed_setting_is_shown_until_the_chosen_ones_are_measured(tmp_path: Path) -> None:
+    """Tuning of one arm and data set chooses another setting, whose other cells are missing."""
+    cells = Cells(tmp_path)
+    write_finetuned(cells)
+    write_tuning(cells)
+    better = Run(Unit("exact", 0, "small"), "bace", 0, GRID[-1], EPOCHS)
+    write(cells.finetuned(better), {"valid": [0.99] * EPOCHS, "test": [0.5] * EPOCHS, "sizes": SIZES})
+    _, finetuned = primary_outcomes(cells, "small")
+    assert (finetuned.measured, finetuned.missing, finetuned.has_tests) == (360, [], False)
+    assert len(finetuned.missing_for_tests) == 3 * 3 - 1
+    assert "before tuning" in finetuned.setting
+    for seed, split in product(SEEDS, SPLITS):
+        run = better._replace(unit=Unit("exact", seed, "small"), split=split)
+        write(cells.finetuned(run), {"valid": [0.99] * EPOCHS, "test": [0.5] * EPOCHS, "sizes": SIZES})
+    _, finetuned = primary_outcomes(cells, "small")
+    assert finetuned.has_tests
+    assert finetuned.setting == "30 epochs, tuned"
+    assert finetuned.scores["exact", 1, "bace"] == {0: 0.5, 1: 0.5, 2: 0.5}
 
 
 def test_complete_pass_of_fine_tuning_uses_its_resplit_alone(tmp_path: Path) -> None:
