@@ -71,7 +71,7 @@ def file(setting: Setting, unit: Unit) -> Path:
 def restore_middle_dose(setting: Setting) -> set[Unit]:
     """Unpack the encoders that the GPU job `dose` has trained, and return them."""
     job = _JOBS["middle"]
-    restore(job, setting, RESULTS / job)
+    restore(job, setting, RESULTS / job, RESULTS)
     names = {name for _, group in encoder_files(RESULTS / job) for name in group}
     return {Unit(arm, int(seed), "middle") for arm, _, seed in (name.rpartition("-") for name in names)}
 
@@ -117,4 +117,4 @@ def _model(setting: Setting, unit: Unit) -> Cell:
 
 @cache
 def _middle_dose_cells() -> Mapping[tuple[str, str], Cell]:
-    return read_results(_JOBS["middle"])
+    return read_results(_JOBS["middle"], RESULTS)

@@ -26,6 +26,7 @@ from studies.gpu.tiny import TINY_MODEL
 _GROUPS = (SPLITS[:2], SPLITS[2:])
 """Re-splits that are fine-tuned together: 30 replicas, and 15."""
 
+_INPUTS = ("encoders",)
 _TINY_SETS = ("bbbp",)
 _TINY_ARMS = ("exact", "scratch")
 _TINY_EPOCHS = 2
@@ -48,19 +49,19 @@ def pieces(setting: Setting) -> Sequence[Piece]:
     return [piece for name in _sets(setting) for piece in _of_set(setting, name)]
 
 
-def prepare(setting: Setting, name: str) -> None:  # noqa: ARG001  (each piece reads its data set within seconds)
-    raise AssertionError("the pieces of this job have no inputs")
+def prepare(setting: Setting, name: str) -> None:  # noqa: ARG001  (there is one input)
+    """Unpack the encoders of the job `dose`."""
+    if not setting.tiny:
+        encoders.restore_middle_dose(setting)
 
 
 def measure(setting: Setting, piece: Piece) -> Parts:
     name, _, group = piece.unit.partition("-")
     parts = {part.name: part for part in _parts(setting, group)}
     runs = {}
-    available = set() if setting.tiny else encoders.restore_middle_dose(setting)
     for part in map(parts.__getitem__, piece.parts):
         tuning = part.tuning or _chosen(setting, name, part.unit.arm)
-        is_available = setting.tiny or part.unit.trained is None or part.unit.trained in available
-        if is_available and tuning is not None:
+        if _has_encoder(setting, part.unit) and tuning is not None:
             runs[part.name] = Run(part.unit, name, part.split, tuning, _epochs(setting))
     if not runs:
         return
@@ -85,12 +86,12 @@ def run_of(cell: Mapping[str, object]) -> Run:
 
 
 def _of_set(setting: Setting, name: str) -> list[Piece]:
-    tuning = Piece(f"{name}-tuning", tuple(part.name for part in _parts(setting, "tuning")))
+    tuning = Piece(f"{name}-tuning", tuple(part.name for part in _parts(setting, "tuning")), inputs=_INPUTS)
     after = (tuning.unit, tuning.parts[-1])  # of the arm `scratch`, whose encoder always exists
     return [
         tuning,
         *(
-            Piece(f"{name}-{number}", tuple(part.name for part in _parts(setting, str(number))), after)
+            Piece(f"{name}-{number}", tuple(part.name for part in _parts(setting, str(number))), after, inputs=_INPUTS)
             for number in range(len(_GROUPS))
         ),
     ]
@@ -113,6 +114,10 @@ def _chosen(setting: Setting, name: str, arm: str) -> Tuning | None:
     if not all(key in cells for key in keys.values()):
         return None
     return choose({tuning: cells[key] for tuning, key in keys.items()})
+
+
+def _has_encoder(setting: Setting, unit: Unit) -> bool:
+    return setting.tiny or unit.trained is None or encoders.file(setting, unit.trained).exists()
 
 
 def _replica(setting: Setting, run: Run) -> Replica:

@@ -3,19 +3,27 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 
 from graphkin.trainer.model.encoder import Encoder
-from graphkin.trainer.pretraining.config import Model
+from graphkin.trainer.pretraining.config import Model, PretrainConfig
 from graphkin.trainer.pretraining.objective import make_encoder
 from studies.downstream.sets import read_actives
+from studies.evidence import encoders
 from studies.evidence.arms import Unit
 from studies.evidence.encoders import permute
+from studies.gpu.results import write_results
+from studies.gpu.returned import export
+from studies.gpu.setting import Setting
+from studies.gpu.training import save_encoder
+
+SMALL = Model(layers=2, width=8)
 
 
 def encoder() -> Encoder:
     torch.manual_seed(0)
-    made = make_encoder(Model(layers=2, width=8))
+    made = make_encoder(SMALL)
     for value in made.state_dict().values():
         if value.is_floating_point():
             value.uniform_()
@@ -54,3 +62,23 @@ def test_molecules_above_the_median_are_active(tmp_path: Path) -> None:
     data = read_actives(tmp_path / "set.csv")
     assert data.tasks == ("active",)
     np.testing.assert_array_equal(data.labels, [[0], [0], [1], [0], [0]])
+
+
+def test_middle_dose_is_loaded_from_the_results_of_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job `dose` keeps several encoders in one file, in float16."""
+    card, setting = Setting(tmp_path / "card", "cpu", 1, 0), Setting(tmp_path / "work", "cpu", 1, 0)
+    model = PretrainConfig.from_strategy("hgc-fo", model=SMALL).as_json()["model"]
+    trained = {name: encoder() for name in ("exact-1", "shuffled-1")}
+    for name, each in trained.items():
+        permute(each, len(name))
+        save_encoder(card.encoder("dose", name), each)
+    cells = {(name, "train"): {"model": model} for name in trained}
+    export("dose", card, tmp_path / "results" / "dose", tmp_path / "results")
+    write_results("dose", cells, tmp_path / "results")
+    monkeypatch.setattr(encoders, "RESULTS", tmp_path / "results")
+    encoders._middle_dose_cells.cache_clear()
+    assert encoders.restore_middle_dose(setting) == {Unit("exact", 1, "middle"), Unit("shuffled", 1, "middle")}
+    loaded = encoders.load(setting, Unit("shuffled", 1, "middle")).state_dict()
+    expected = trained["shuffled-1"].state_dict()
+    assert all(torch.equal(loaded[name], value.half().to(value.dtype)) for name, value in expected.items())
+    encoders._middle_dose_cells.cache_clear()
