@@ -28,6 +28,7 @@ class Outcome:
         splits: re-splits that the plan asks for.
         scores: ROC-AUC by re-split of every arm, seed and data set that has any.
         test_shares: test molecules for each molecule in the training part, by data set.
+        omitted: mean share of tasks that are not scored because a part lacks a class, by data set.
         measured: number of cells that are there.
         missing: files of the missing cells, as far as their setting is known.
         cells_of_encoder: number of cells of one encoder.
@@ -39,6 +40,7 @@ class Outcome:
     splits: Sequence[int]
     scores: Mapping[Key, Mapping[int, float]]
     test_shares: Mapping[str, float]
+    omitted: Mapping[str, float]
     measured: int
     missing: Sequence[Path]
     cells_of_encoder: int
@@ -96,9 +98,10 @@ def _frozen(title: str, score: str, cells: Cells, dose: Dose) -> Outcome:
     measured = {key: read(path) for key, path in paths.items() if path.exists()}
     scores = {key: dict(enumerate(each["auc"] for each in cell[score])) for key, cell in measured.items()}
     shares = {name: cell["test_share"] for (_, _, name), cell in measured.items()}
+    omitted = _means((name, each["omitted"]) for (_, _, name), cell in measured.items() for each in cell[score])
     missing = [path for key, path in paths.items() if key not in measured]
     setting = "logistic regression on standardized embeddings"
-    return Outcome(title, setting, range(frozen.SPLITS), scores, shares, len(measured), missing, len(SETS))
+    return Outcome(title, setting, range(frozen.SPLITS), scores, shares, omitted, len(measured), missing, len(SETS))
 
 
 def _finetuned(title: str, score: Callable[[Cell], float], cells: Cells, dose: Dose) -> Outcome:
@@ -115,10 +118,8 @@ def _finetuned(title: str, score: Callable[[Cell], float], cells: Cells, dose: D
     shown = tuned if is_tuned else _runs(dict.fromkeys(first, FIXED), dose, epochs)
     measured = {key: read(path) for key, run in shown.items() if (path := cells.finetuned(run)).exists()}
     scores: dict[Key, dict[int, float]] = {}
-    shares: dict[str, list[float]] = {}
     for (arm, seed, name, split), cell in measured.items():
         scores.setdefault((arm, seed, name), {})[split] = score(cell)
-        shares.setdefault(name, []).append(cell["sizes"]["test"] / cell["sizes"]["train"])
     missing = _missing(shown.values(), cells)
     setting = "tuned" if is_tuned else f"learning rate {FIXED.learning_rate} without dropout, before tuning"
     return Outcome(
@@ -126,7 +127,8 @@ def _finetuned(title: str, score: Callable[[Cell], float], cells: Cells, dose: D
         f"{epochs} epochs, {setting}",
         finetuned.SPLITS,
         scores,
-        {name: float(np.mean(values)) for name, values in shares.items()},
+        _means((key[2], cell["sizes"]["test"] / cell["sizes"]["train"]) for key, cell in measured.items()),
+        _means((key[2], _omitted(cell)) for key, cell in measured.items()),
         len(measured),
         missing,
         len(SETS) * len(finetuned.SPLITS),
@@ -143,6 +145,20 @@ def _runs(
         for ((arm, name), tuning), seed, split in product(settings.items(), SEEDS, finetuned.SPLITS)
         if tuning is not None
     }
+
+
+def _means(values: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Return the mean value of each data set."""
+    groups: dict[str, list[float]] = {}
+    for name, value in values:
+        groups.setdefault(name, []).append(value)
+    return {name: float(np.mean(group)) for name, group in groups.items()}
+
+
+def _omitted(cell: Cell) -> float:
+    """Return the share of tasks that are not scored on the test part of a fine-tuning run."""
+    areas: list[float | None] = cell["test_by_task"][-1]
+    return areas.count(None) / len(areas)
 
 
 def _missing(runs: Iterable[Run], cells: Cells) -> list[Path]:

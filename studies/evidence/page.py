@@ -118,7 +118,12 @@ class Report:
         yield ""
         for outcome in self.outcomes:
             splits = outcome.complete_splits
-            yield f"- {outcome.title}: {outcome.setting}. Complete re-splits: {len(splits)} of {len(outcome.splits)}."
+            omitted = [f"{SETS[name]} {share:.1%}" for name, share in outcome.omitted.items() if share]
+            left_out = f" Tasks left out because a part lacks a class: {', '.join(omitted)}." if omitted else ""
+            yield (
+                f"- {outcome.title}: {outcome.setting}. Complete re-splits: {len(splits)} of {len(outcome.splits)}."
+                f"{left_out}"
+            )
         yield ""
 
     def _contrasts(self) -> Iterator[str]:

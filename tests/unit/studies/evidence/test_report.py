@@ -36,11 +36,16 @@ def write_frozen(cells: Cells, is_written: Callable[[str, int, str], bool] = lam
     for arm, seed, name in product(ARMS, SEEDS, SETS):
         if is_written(arm, seed, name):
             scores = 0.7 + GAIN[arm] + noise("frozen", arm, seed, name, size=10)
-            probe = [{"auc": score} for score in scores]
-            few = [{"auc": score - 0.1} for score in scores]
+            omitted = 0.25 if name == "sider" else 0.0
+            probe = [{"auc": score, "omitted": omitted} for score in scores]
+            few = [{"auc": score - 0.1, "omitted": omitted} for score in scores]
             write(
                 cells.frozen(Unit.at_dose(arm, seed, "small"), name), {"probe": probe, "few": few, "test_share": 0.125}
             )
+
+
+def finetuned_cell(valid: list[float], test: list[float]) -> Cell:
+    return {"valid": valid, "test": test, "test_by_task": [[each, None] for each in test], "sizes": SIZES}
 
 
 def write_finetuned(cells: Cells, splits: tuple[int, ...] = SPLITS) -> None:
@@ -48,7 +53,7 @@ def write_finetuned(cells: Cells, splits: tuple[int, ...] = SPLITS) -> None:
         score = float(0.8 + GAIN[arm] / 2 + noise("finetuned", arm, seed, name, split)[0])
         curve = [0.5, *[score] * (EPOCHS - 1)]
         run = Run(Unit.at_dose(arm, seed, "small"), name, split, FIXED, EPOCHS)
-        write(cells.finetuned(run), {"valid": curve, "test": curve, "sizes": SIZES})
+        write(cells.finetuned(run), finetuned_cell(curve, curve))
 
 
 def write_tuning(cells: Cells) -> None:
@@ -114,6 +119,8 @@ def test_complete_tier_has_eight_adjusted_tests(tmp_path: Path) -> None:
     assert "< .001" in shown
     assert max(adjusted) > 0.05
     assert "Frozen: +0.05" in text
+    assert "Complete re-splits: 10 of 10. Tasks left out because a part lacks a class: SIDER 25.0%." in text
+    assert "Complete re-splits: 3 of 3. Tasks left out because a part lacks a class: BACE 50.0%, " in text
     assert "Holm's p: < .001, exact FO is better." in text
     assert ", undecided, the difference is at most " in text
     assert text.count("## Frozen: all arms by data set") == 1
@@ -127,14 +134,14 @@ def test_fixed_setting_is_shown_until_the_chosen_ones_are_measured(tmp_path: Pat
     write_finetuned(cells)
     write_tuning(cells)
     better = Run(Unit("exact", 0, "small"), "bace", 0, GRID[-1], EPOCHS)
-    write(cells.finetuned(better), {"valid": [0.99] * EPOCHS, "test": [0.5] * EPOCHS, "sizes": SIZES})
+    write(cells.finetuned(better), finetuned_cell([0.99] * EPOCHS, [0.5] * EPOCHS))
     _, finetuned = primary_outcomes(cells, "small")
     assert (finetuned.measured, finetuned.missing, finetuned.has_tests) == (360, [], False)
     assert len(finetuned.missing_for_tests) == 3 * 3 - 1
     assert "before tuning" in finetuned.setting
     for seed, split in product(SEEDS, SPLITS):
         run = better._replace(unit=Unit("exact", seed, "small"), split=split)
-        write(cells.finetuned(run), {"valid": [0.99] * EPOCHS, "test": [0.5] * EPOCHS, "sizes": SIZES})
+        write(cells.finetuned(run), finetuned_cell([0.99] * EPOCHS, [0.5] * EPOCHS))
     _, finetuned = primary_outcomes(cells, "small")
     assert finetuned.has_tests
     assert finetuned.setting == "30 epochs, tuned"
