@@ -1,6 +1,6 @@
 """Ingest on two machines, and compare the lake and the cost with an ingest on one.
 
-    sudo python -m benchmarks.machines [--molecules 100000] [--files 8] [--threshold 0.6] [--runs 1 2 3 4 5 6]
+    python -m benchmarks.machines [--molecules 100000] [--files 8] [--threshold 0.6] [--runs 1 2 3 4 5 6]
 
 Both machines are Linux namespaces of this one. Each has a host name, processes and network interfaces of its own, and
 sees no file that the other writes. They share the cores of this machine, and an object store, moto's S3 server, which
@@ -13,13 +13,15 @@ runs outside of both. The runs:
 5. The same. The executor of the second machine is killed while it compares.
 6. The same. The network of the second machine is cut while it parses.
 
-Every lake must have the generation and the files of the first, byte for byte. Bytes are counted by the network
-interfaces. Those between a machine and the store, and those between both machines, pass through different cables.
-Kernels are compiled on both machines before the first run. Namespaces need root.
+Every lake must have the generation and the files of the first, byte for byte. After run 3, one machine and both sample
+epochs of positives from its lake, which must be equal too. Bytes are counted by the network interfaces. Those between a
+machine and the store, and those between both machines, pass through different cables. Kernels are compiled on both
+machines before the first run. Namespaces need root.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -42,6 +44,7 @@ _INSIDE = "--inside"
 _WARMUP = 300  # molecules
 _TASKS = ("--engine", "tasks", "--workers", "2")
 _SPARK = ("--engine", "spark", "--master", MASTER)
+_EPOCHS = ("--policy", "random_walk", "--epochs", "0:4")
 
 
 class Loss(NamedTuple):
@@ -68,10 +71,11 @@ class Run:
     loss: Loss | None = None
 
 
+TWO_MACHINES = Run("two machines", _SPARK)
 RUNS = [
     Run("one machine, own files", _TASKS, at_urls=False),
     Run("one machine, object store", _TASKS),
-    Run("two machines", _SPARK),
+    TWO_MACHINES,
     Run("two machines, executor killed in parse", _SPARK, loss=Loss("parse", Cluster.kill_executor)),
     Run("two machines, executor killed in compare", _SPARK, loss=Loss("compare", Cluster.kill_executor)),
     Run("two machines, one unplugged in parse", _SPARK, loss=Loss("parse", Cluster.unplug)),
@@ -124,10 +128,20 @@ class Rig:
             pattern = f"PUT \\S*lake-{number}/_work/\\w+/{run.loss.stage}/\\d+\\.json"
             self._cluster.store.wait_for(pattern, begin, process)
             run.loss.cause(self._cluster)
-        output, _ = process.communicate()
-        if process.returncode:
-            raise RuntimeError(f"{run.title}: exit code {process.returncode}")
-        return read_cost(), json.loads(output.splitlines()[-1]), self._digests(number, run)
+        output = _output(process)
+        return read_cost(), json.loads(output.splitlines()[-1]), self._digests(f"lake-{number}", at_url=run.at_urls)
+
+    def sample_epochs(self, number: int) -> bool:
+        """Sample epochs from a lake in the object store on one machine and on both, and return whether they are equal.
+
+        Args:
+            number: Number of the run that wrote the lake.
+        """
+        command = ("epochs", "--store", f"s3://{BUCKET}/lake-{number}", "--collection", "generated", *_EPOCHS)
+        _output(self._cluster.start(*command, "--output", "epochs"))
+        _output(self._cluster.start(*command, "--output", f"s3://{BUCKET}/epochs", *_SPARK))
+        alone = self._digests("epochs", at_url=False)
+        return len(alone) > 0 and self._digests("epochs", at_url=True) == alone
 
     def _counters(self) -> tuple[int, Callable[[], Cost]]:
         """Return the position of the store's log, and a function that returns the cost since now."""
@@ -152,12 +166,25 @@ class Rig:
 
         return position, cost
 
-    def _digests(self, number: int, run: Run) -> dict[str, str]:
-        if not run.at_urls:
-            return file_digests(self._cluster.one.path(f"/home/one/lake-{number}"))
-        copy = self._folder / f"lake-{number}"
-        self._cluster.store.files.get(f"{BUCKET}/lake-{number}", str(copy), recursive=True)
+    def _digests(self, name: str, *, at_url: bool) -> dict[str, str]:
+        """Return the digests of the files in a folder of the first machine or of the object store."""
+        if not at_url:
+            return file_digests(self._cluster.one.path(f"/home/one/{name}"))
+        copy = self._folder / name
+        self._cluster.store.files.get(f"{BUCKET}/{name}", str(copy), recursive=True)
         return file_digests(copy)
+
+
+def _output(process: "subprocess.Popen[str]") -> str:
+    """Wait for a command, and return its output.
+
+    Raises:
+        RuntimeError: The command fails.
+    """
+    output, _ = process.communicate()
+    if process.returncode:
+        raise RuntimeError(f"exit code {process.returncode}")
+    return output
 
 
 def report(costs: dict[str, Cost], manifests: Sequence[dict[str, Any]]) -> str:
@@ -202,19 +229,27 @@ def _measure(options: argparse.Namespace) -> None:
         for each in (running.one, running.two):
             compile_kernels(each)
         rig = Rig(running, files, options.threshold, Path(folder))
-        costs, manifests, digests = {}, [], []
+        costs, manifests, digests, equal = {}, [], [], True
         for number, run in enumerate(RUNS, 1):
             if number not in options.runs:
                 continue
             costs[run.title], manifest, lake = rig.measure(number, run)
             manifests.append(manifest)
             digests.append(lake)
-            same = manifest["generation"] == manifests[0]["generation"] and lake == digests[0]
-            print(f"{run.title}: {'identical' if same else 'DIFFERENT'}, {costs[run.title].seconds:.1f} s", flush=True)
+            equal &= _print_verdict(
+                run.title, lake == digests[0] and manifest["generation"] == manifests[0]["generation"]
+            )
+            if run is TWO_MACHINES:
+                equal &= _print_verdict("epochs of two machines", rig.sample_epochs(number))
         print(f"\n{manifests[0]['counts']['kept']:,} items, {manifests[0]['edges']:,} edges, {len(digests[0])} files\n")
         print(report(costs, manifests))
-        if any(each != digests[0] for each in digests):
-            raise SystemExit("lakes differ")
+        if not equal:
+            raise SystemExit("lakes or epochs differ")
+
+
+def _print_verdict(title: str, is_equal: bool) -> bool:
+    print(f"{title}: {'identical' if is_equal else 'DIFFERENT'}", flush=True)
+    return is_equal
 
 
 def main() -> None:
