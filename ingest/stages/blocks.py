@@ -13,6 +13,22 @@ from graphkin.similarity.columns import fixed_width_array
 from graphkin.similarity.popcount import minimum_common, row_popcounts
 from graphkin.store.records import Int64
 
+_BLOCKS = 64  # enough for the tasks of many processes
+_MAX_GROWTH = 4
+
+
+def block_size(items: int, smallest: int) -> int:
+    """Return the number of fingerprints in a block.
+
+    Bit lists and planes of a block are built again for other blocks, so few large blocks are compared faster than many
+    small ones. A large collection therefore has larger blocks.
+
+    Args:
+        items: Number of items of the collection.
+        smallest: Number of fingerprints in a block of a small collection.
+    """
+    return min(max(smallest, -(-items // _BLOCKS)), _MAX_GROWTH * smallest)
+
 
 def sorted_positions(popcounts: list[list[int]]) -> Int64:
     """Return the first position, in the sorted order, of the items of each part with each popcount.
@@ -30,12 +46,13 @@ def sorted_positions(popcounts: list[list[int]]) -> Int64:
     return starts
 
 
-def spread(starts: Int64, blocks: int, job: Job, number: int) -> dict[str, Any]:
+def spread(starts: Int64, blocks: int, size: int, job: Job, number: int) -> dict[str, Any]:
     """Scatter the fingerprints of one part of the export to their blocks.
 
     Args:
         starts: The result of `sorted_positions`.
         blocks: Number of blocks.
+        size: Number of fingerprints in a block.
         job: The job.
         number: Number of the part.
     """
@@ -50,13 +67,13 @@ def spread(starts: Int64, blocks: int, job: Job, number: int) -> dict[str, Any]:
     )
     rows = pa.table(
         {
-            "position": positions % job.sizes.block,
+            "position": positions % size,
             "id": (number * job.sizes.rows + order).astype(np.int32),
             "tie": descriptors.tie[order],
             "words": packed.take(pa.array(order)),
         }
     )
-    job.scatter("spread", number, rows, positions // job.sizes.block, blocks)
+    job.scatter("spread", number, rows, positions // size, blocks)
     return {}
 
 

@@ -208,8 +208,9 @@ def _compare(engine: Engine, job: Job, rendered: list[dict[str, Any]], size: int
         engine.run("compare", partial(pairs.compare_all, len(rendered), shards), 1)
         return 1
     starts = blocks.sorted_positions([each["popcounts"] for each in rendered])
-    count = -(-size // job.sizes.block)
-    engine.run("spread", partial(blocks.spread, starts, count), len(rendered))
+    block = blocks.block_size(size, job.sizes.block)
+    count = -(-size // block)
+    engine.run("spread", partial(blocks.spread, starts, count, block), len(rendered))
     gathered = engine.run("block", partial(blocks.gather, len(rendered)), count)
     plan = blocks.plan(gathered, job.recipe.threshold, job.sizes.columns)
     engine.run("compare", partial(pairs.compare, plan, shards), len(plan))
