@@ -496,38 +496,30 @@ _LIVING = (
 )
 LIVING = f"RETURN {_LIVING}"
 _SEEN = "coalesce(r.since, 0) <= $revision AND coalesce(r.until, $revision + 1) > $revision"
-_DEGREE = f"COUNT {{ (i)-[r:SIMILAR|FORMER_SIMILAR]-() WHERE {_SEEN} }}"
+_DEGREE = f"COUNT {{ (i)-[r:SIMILAR|FORMER_SIMILAR]-() WHERE {_SEEN} }} AS degree"
 # The names that an item `i` had before a later revision added some, else null.
 _FORMER = f"""COLLECT {{
   MATCH (f:{Label.FORMER_NAMES} {{graph: $graph, id: i.id}}) WHERE f.until > $revision
   RETURN f.names ORDER BY f.until LIMIT 1
 }}[0]"""
-
-
-def _read_items(selected: str, more: str = "") -> str:
-    """Return a statement that returns items, and names that some of them had before later revisions added others.
-
-    One record with all items is read several times faster than a record for each. An append that takes place meanwhile,
-    or its deletion, changes names, so former names are read before and after the items.
-    """
-    former_names = f"""COLLECT {{
-  MATCH (i:{Label.FORMER_NAMES}) WHERE i.graph = $graph AND {selected} AND i.until > $revision
-  RETURN [i.id, i.names] ORDER BY i.until DESC
-}}"""
-    return f"""
-WITH {former_names} AS earlier
-WITH earlier, COLLECT {{
-  MATCH (i:{{label}}) WHERE i.graph = $graph AND {selected}
-  RETURN [i.id, [key IN $keys | i[key]]{more}]
-}} AS items
-WITH earlier, items, {former_names} AS later
-RETURN items, earlier + later AS former_names, {_LIVING}
+# One record with all rows is read several times faster than one record for each row.
+SCAN, TAKE = (
+    f"""
+MATCH (i:{{label}}) WHERE i.graph = $graph AND {condition}
+RETURN collect([i.id, [key IN $keys | i[key]]]) AS rows
 """
-
-
-SCAN = _read_items("i.id >= $start AND i.id < $stop")
-TAKE = _read_items("i.id IN $ids")
-TAKE_WITH_DEGREES = _read_items("i.id IN $ids", f", {_DEGREE}")
+    for condition in ("i.id >= $start AND i.id < $stop", "i.id IN $ids")
+)
+FORMER_NAMES_IN_SCAN, FORMER_NAMES_IN_TAKE = (
+    f"""
+MATCH (f:{Label.FORMER_NAMES}) WHERE f.graph = $graph AND {condition} AND f.until > $revision
+RETURN f.id AS id, f.names AS names ORDER BY f.until DESC
+"""
+    for condition in ("f.id >= $start AND f.id < $stop", "f.id IN $ids")
+)
+DEGREES_IN_TAKE = f"""
+MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id IN $ids RETURN i.id AS id, {_DEGREE}
+"""
 FIND_SMILES = """
 MATCH (i:{label} {graph: $graph, smiles: $value}) WHERE i.id > $after AND i.id < $size
 RETURN i.id AS id ORDER BY id LIMIT $limit
@@ -607,7 +599,7 @@ RETURN r.source AS source, r.line AS line, r.input AS input, r.reason AS reason 
 
 DEGREES = f"""
 MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
-WITH i.id AS id, {_DEGREE} AS degree RETURN collect(id) AS id, collect(degree) AS degree
+WITH i.id AS id, {_DEGREE} RETURN collect(id) AS id, collect(degree) AS degree
 """
 # The server locks a node that a transaction writes to, so the generation cannot be deleted before the transaction ends.
 LOCK_GENERATION = f"""

@@ -35,6 +35,8 @@ from graphkin.store.records import (
 from graphkin.store.sampling.base import Engine, Sampler
 
 _PAGE = 4096  # items
+_SCAN = cypher.SCAN, cypher.FORMER_NAMES_IN_SCAN
+_TAKE = cypher.TAKE, cypher.FORMER_NAMES_IN_TAKE
 _ENDS = ("source", "target")
 _EDGE_PAGE = 20_000  # items per query for edges
 _BLOCK_PAGE = 65_536  # items per query for blocks of fingerprints or counts
@@ -62,8 +64,12 @@ class Neo4jGeneration(ProjectableGeneration):
         self._dropped: Int32 | None = None
 
     def _read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
-        statements = [cypher.fill(statement, label=self._label), cypher.LIVING]
-        rows, (last,) = self._connection.read_all(statements, **self._key, size=self.size, **parameters)
+        (rows,) = self._read_all([statement], **parameters)
+        return rows
+
+    def _read_all(self, statements: Sequence[str], **parameters: Any) -> list[list[neo4j.Record]]:
+        formatted = [*(cypher.fill(statement, label=self._label) for statement in statements), cypher.LIVING]
+        *rows, (last,) = self._connection.read_all(formatted, **self._key, size=self.size, **parameters)
         self._require_not_deleted(last)
         return rows
 
@@ -83,49 +89,61 @@ class Neo4jGeneration(ProjectableGeneration):
             raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
-        names = self._all_columns[1:]
-        rows = self._items(cypher.TAKE_WITH_DEGREES, names, ids)
-        columns = self._keys.table(names, ids, [values for values, _ in rows]).columns
+        items, (rows,) = self._items(_TAKE, self._all_columns[1:], ids, cypher.DEGREES_IN_TAKE)
+        degrees = {row["id"]: row["degree"] for row in rows}
         truncated = self.dropped()
         dropped = [None] * len(ids) if truncated is None else truncated[np.array(ids, np.int32)].tolist()
-        return zip((degree for _, degree in rows), dropped, *(column.to_pylist() for column in columns), strict=True)
+        return zip((degrees[id] for id in ids), dropped, *(column.to_pylist() for column in items.columns), strict=True)
 
     def columns(self, names: Sequence[str], start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
         self._require_columns(names)
         ids = self._require_range(start, stop)
         pages = (ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE))
-        return (self._table(cypher.SCAN, names, page, start=page.start, stop=page.stop) for page in pages)
+        return (self._items(_SCAN, names, page, start=page.start, stop=page.stop)[0] for page in pages)
 
     def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
         columns = self._all_columns if names is None else names
         self._require_columns(columns)
         self._require_ids(*ids.tolist())
-        return self._table(cypher.TAKE, columns, ids.tolist())
+        return self._items(_TAKE, columns, ids.tolist())[0]
 
-    def _table(self, statement: str, names: Sequence[str], ids: Sequence[int], **bounds: Any) -> pa.RecordBatch:
-        """Return columns of items, read by a statement that selects them by `$ids` or by bounds."""
-        rows = self._items(statement, names, ids, **bounds)
-        return self._keys.table(names, ids, [values for (values,) in rows])
+    def _items(
+        self, selection: tuple[str, str], names: Sequence[str], ids: Sequence[int], *others: str, **bounds: Any
+    ) -> tuple[pa.RecordBatch, list[list[neo4j.Record]]]:
+        """Return columns of some items, and the rows of other statements.
 
-    def _items(self, statement: str, names: Sequence[str], ids: Sequence[int], **bounds: Any) -> list[list[Any]]:
-        """Return the node properties that hold some columns of each item, followed by what else the statement returns.
+        Args:
+            selection: A statement that selects the items, by `$ids` or by the bounds, and one that selects their names
+                before later revisions added some.
+            names: The columns.
+            ids: The items.
+            others: Statements about the items, run in the same transaction.
+            bounds: Parameters of the statements.
 
         Raises:
             StoreDamaged: An item is missing.
         """
-        keys = self._keys.for_columns(names)
-        row = self._read_row(statement, keys=keys, **(bounds or {"ids": ids}))
-        items = {id: values for id, *values in row["items"]}
-        missing = next((id for id in ids if id not in items), None)
+        keys = self._node_keys(names)
+        # An append that takes place meanwhile, or its deletion, changes names, so former names are read before and
+        # after.
+        statement, former_names = selection
+        statements = (former_names, statement, former_names, *others)
+        earlier, (items,), later, *rest = self._read_all(statements, keys=keys, **(bounds or {"ids": ids}))
+        rows = dict(items["rows"])
+        missing = next((id for id in ids if id not in rows), None)
         if missing is not None:
             raise self._damaged(f"item {missing} is missing")
         if "names" in names:
-            for id, former_names in row["former_names"]:
-                items[id][0][keys.index("names")] = former_names
-        return [items[id] for id in ids]
+            for row in (*earlier, *later):
+                rows[row["id"]][keys.index("names")] = row["names"]
+        return self._keys.table(names, ids, [rows[id] for id in ids]), rest
 
     def _damaged(self, problem: str) -> StoreDamaged:
         return StoreDamaged(Damage(self._label, problem, self.collection, self.id))
+
+    def _node_keys(self, names: Sequence[str] | None) -> list[str]:
+        """Return the node properties that hold some columns, by default all columns."""
+        return self._keys.for_columns(self._all_columns if names is None else names)
 
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
         self._require_field(field, value)
