@@ -1,6 +1,7 @@
 """Provenance: the part of a manifest that describes how a generation was built."""
 
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
 
 import numpy as np
@@ -147,5 +148,10 @@ def provenance(
 
 def versions(recipe: Recipe) -> dict[str, str]:
     """Return the versions of all libraries that an ingest with this recipe uses."""
-    ours = {name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}
-    return {**kind_of_recipe(recipe).versions(recipe), **ours}
+    return {**kind_of_recipe(recipe).versions(recipe), **_own_versions()}
+
+
+@cache
+def _own_versions() -> dict[str, str]:
+    """Return the versions of the libraries that every ingest uses. Each task checks them, so they are read once."""
+    return {name: version(name) for name in ("graphkin", "numpy", "numba", "pyarrow")}
