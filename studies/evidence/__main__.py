@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from studies.evidence.options import cells_option
+
 
 @click.command(context_settings={"show_default": True})
 @click.option(
@@ -22,14 +24,7 @@ import click
     metavar="DIR",
     help="Molecules, checkpoints and encoders, which must be kept.",
 )
-@click.option(
-    "--cells",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(__file__).parents[1] / "results" / "evidence",
-    show_default="studies/results/evidence",
-    metavar="DIR",
-    help="Measured cells.",
-)
+@cells_option
 def evidence(arms: str, seeds: int, sets: str, tiny: bool, work: Path, cells: Path) -> None:
     """Measure the missing cells of the second evidence plan, in its order.
 

@@ -9,9 +9,7 @@ from typing import NamedTuple
 from studies.cells import Cell
 from studies.evidence.arms import Unit
 from studies.evidence.finetuned import GRID, Tuning, choose
-
-RESULTS = Path(__file__).parents[1] / "results" / "evidence"
-"""Folder of the measured cells."""
+from studies.evidence.options import CELLS
 
 SETS: Mapping[str, str] = {
     "bace": "BACE",
@@ -47,7 +45,7 @@ class Cells:
     DOSE/finetuned/EPOCHS-epochs/SETTING/ARM-SEED/SET-SPLIT.json
     """
 
-    folder: Path = RESULTS
+    folder: Path = CELLS
 
     def encoder(self, unit: Unit) -> Path:
         return self.folder / unit.dose / "encoders" / f"{unit.name}.json"

@@ -83,9 +83,9 @@ class Plan:
         for name, arm, tuning in product(self.sets, self.arms, GRID):
             yield self._finetuned(Run(Unit.at_dose(arm, 0, dose), name, 0, tuning, self._epochs))
         for name, split, seed, arm in product(self.sets, self._splits, self.seeds, self.arms):
-            chosen = self.cells.tuned(Unit.at_dose(arm, 0, dose), name, self._epochs)
-            if chosen is not None:
-                yield self._finetuned(Run(Unit.at_dose(arm, seed, dose), name, split, chosen, self._epochs))
+            tuned = self.cells.tuned(Unit.at_dose(arm, 0, dose), name, self._epochs)
+            if tuned is not None:
+                yield self._finetuned(Run(Unit.at_dose(arm, seed, dose), name, split, tuned, self._epochs))
 
     @property
     def _splits(self) -> Sequence[int]:

@@ -4,20 +4,15 @@ from pathlib import Path
 
 import click
 
+from studies.evidence.options import cells_option
+
 _DOCS = Path(__file__).parents[2] / "docs"
 PAGE = _DOCS / "about" / "measurements" / "evidence-tier-1.md"
 
 
 @click.command()
 @click.option("--ended", is_flag=True, help="The study has ended: report incomplete outcomes, without tests.")
-@click.option(
-    "--cells",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(__file__).parents[1] / "results" / "evidence",
-    show_default="studies/results/evidence",
-    metavar="DIR",
-    help="Measured cells.",
-)
+@cells_option
 @click.option(
     "--docs",
     type=click.Path(path_type=Path, file_okay=False),

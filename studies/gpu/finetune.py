@@ -102,8 +102,8 @@ def _parts(setting: Setting, group: str) -> list[Part]:
     arms, seeds = (_TINY_ARMS, SEEDS[:1]) if setting.tiny else (tuple(ARMS), SEEDS)
     if group == "tuning":
         return [Part(Unit.at_dose(arm, 0, "middle"), 0, tuning) for arm, tuning in product(arms, GRID)]
-    chosen = product(_GROUPS[int(group)], seeds, arms)
-    return [Part(Unit.at_dose(arm, seed, "middle"), split, None) for split, seed, arm in chosen]
+    replicas = product(_GROUPS[int(group)], seeds, arms)
+    return [Part(Unit.at_dose(arm, seed, "middle"), split, None) for split, seed, arm in replicas]
 
 
 def _chosen(setting: Setting, name: str, arm: str) -> Tuning | None:
