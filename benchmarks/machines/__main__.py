@@ -84,7 +84,7 @@ RUNS = [
 
 @dataclass
 class Cost:
-    """What a run has cost.
+    """Time, traffic and requests of a run.
 
     Attributes:
         seconds: Wall time.

@@ -48,9 +48,9 @@ def file_states(file: str) -> list[FileState]:
         StoreError: The file system of a URL cannot be read.
     """
     if is_url(file):
-        folder, _, name = file.rpartition("/")
         with _translated_errors(file):
-            return [(file, _location(folder, file).version(name), 0)]
+            folder, name = _locate(file)
+            return [(file, folder.version(name), 0)]
     path = Path(file).absolute()
     try:
         paths = sorted(path.rglob("*")) if path.is_dir() else [path]
@@ -84,11 +84,17 @@ def local_files(files: Sequence[str], folder: str) -> Iterator[None]:
         for url in urls:
             path = Path(copies) / url
             path.parent.mkdir(parents=True, exist_ok=True)
-            remote_folder, _, name = url.rpartition("/")
             with _translated_errors(url):
-                _location(remote_folder, url).download(name, path)
+                remote_folder, name = _locate(url)
+                remote_folder.download(name, path)
         with chdir(copies):
             yield
+
+
+def _locate(url: str) -> tuple[Location, str]:
+    """Return the folder of a file at a URL, and the name of the file."""
+    folder, _, name = url.rpartition("/")
+    return _location(folder, url), name
 
 
 def _location(folder: str, url: str) -> Location:

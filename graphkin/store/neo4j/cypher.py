@@ -488,7 +488,8 @@ FOREACH (f IN former | DELETE f)
     f"MATCH (b:{Label.FINGERPRINTS}) WHERE b.graph = $graph AND b.start >= $first DELETE b",
 ]
 
-# Reading a generation. `living` is false once the generation is deleted: a reader then discards what it has read.
+# Reading a generation. `living` is false once the generation is deleted: a reader then discards what it has read. A
+# statement that returns `living` itself evaluates it last, so that nothing is read after it.
 
 _LIVING = (
     f"EXISTS {{ (g:{Label.GENERATION}) WHERE g.graph = $graph AND g.revision = $revision AND g.deletedAt IS NULL }} "

@@ -123,7 +123,7 @@ class Neo4jGeneration(ProjectableGeneration):
         Raises:
             StoreDamaged: An item is missing.
         """
-        keys = self._node_keys(names)
+        keys = self._keys.for_columns(names)
         # An append that takes place meanwhile, or its deletion, changes names, so former names are read before and
         # after.
         statement, former_names = selection
@@ -140,10 +140,6 @@ class Neo4jGeneration(ProjectableGeneration):
 
     def _damaged(self, problem: str) -> StoreDamaged:
         return StoreDamaged(Damage(self._label, problem, self.collection, self.id))
-
-    def _node_keys(self, names: Sequence[str] | None) -> list[str]:
-        """Return the node properties that hold some columns, by default all columns."""
-        return self._keys.for_columns(self._all_columns if names is None else names)
 
     def find(self, field: Field, value: str, after: int = -1, limit: int = 1000) -> list[int]:
         self._require_field(field, value)
