@@ -25,6 +25,12 @@ PROCESSES = max(1, (os.cpu_count() or 1) // 2)
 """Number of processes or threads of one job. The other cores serve requests."""
 
 
+def _retrieve_exception(finished: asyncio.Future[T]) -> None:
+    """Retrieve the exception of a job that failed: asyncio logs exceptions that nobody retrieved."""
+    if not finished.cancelled():
+        finished.exception()
+
+
 class Job(Generic[T]):
     """One background computation: its progress, its last request, and its result.
 
@@ -107,7 +113,9 @@ class BackgroundJobs(Generic[T]):
         """
         job.last_request = time.monotonic()
         if not job.future.done():
-            await asyncio.wait([asyncio.wrap_future(job.future)], timeout=self.patience)
+            finished = asyncio.wrap_future(job.future)
+            finished.add_done_callback(_retrieve_exception)
+            await asyncio.wait([finished], timeout=self.patience)
         if not job.future.done():
             raise job.progress
         error = job.future.exception()

@@ -14,7 +14,7 @@ from graphkin.store.sampling.base import Engine
 
 _MAX_OPEN = 8
 _MAX_MANIFESTS = 1024
-_FRESH_SECONDS = 0.4  # lifetime of a cached catalog entry; a new generation must be visible within a second
+_FRESH_SECONDS = 0.2  # lifetime of a cached catalog entry; a new generation must be visible within a second
 
 
 class GenerationCache:

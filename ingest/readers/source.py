@@ -133,7 +133,7 @@ def open_raw(path: str, stream: BinaryIO | None, resources: ExitStack) -> tuple[
             f"cannot open {path}",
             given=error.strerror,
             expected="a readable file",
-            hint="copy the file to this machine, or read the URL by `graphkin ingest --engine tasks`"
+            hint="copy the file to this machine, or read the URL with `--engine tasks`"
             if is_url(path)
             else "check the path and the permissions of the file",
         ) from error

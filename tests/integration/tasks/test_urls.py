@@ -105,7 +105,7 @@ def test_missing_files_are_refused(bucket: str, tmp_path: Path) -> None:
 
 def test_engine_that_reads_no_urls_names_one_that_does(graphkin: Callable[..., Any]) -> None:
     outcome = graphkin("ingest", "molecules", "s3://bucket/a.smi", "--store", "s", "--collection", "c")
-    assert (outcome.code, "read the URL by `graphkin ingest --engine tasks`" in outcome.err) == (2, True)
+    assert (outcome.code, "read the URL with `--engine tasks`" in outcome.err) == (2, True)
 
 
 def test_error_of_the_object_store_keeps_its_reason(

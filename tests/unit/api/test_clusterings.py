@@ -1,6 +1,7 @@
 """Clusters computed in the background: how far they are, what waits for what, and what is remembered."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -114,6 +115,27 @@ def test_what_cannot_be_computed_is_remembered_and_other_failures_are_not(
     all_of_them = Clusterings()
     asyncio.run(story(all_of_them))
     all_of_them.close()
+
+
+def test_failure_after_the_last_request_is_not_logged_as_never_retrieved(
+    computing: Computing, molecules: Generation, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(all_of_them: Clusterings) -> None:
+        with pytest.raises(StoreBusy, match="computing clusters"):
+            await all_of_them.get(molecules, "butina", 0.2)
+        computing.go.set()
+        (job,) = all_of_them._jobs.values()
+        assert str(job.future.exception()) == "a full disk"
+        await asyncio.sleep(0)  # asyncio passes the exception on
+
+    computing.failure = StoreError("a full disk")
+    all_of_them = Clusterings()
+    asyncio.run(story(all_of_them))
+    all_of_them.close()
+    computing.failure = None
+    del all_of_them
+    gc.collect()  # a future logs its exception when it is collected
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("end", ["closed", "forgotten"])
