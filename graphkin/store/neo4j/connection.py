@@ -4,7 +4,7 @@ import errno
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -33,6 +33,7 @@ _UNAVAILABLE = (ServiceUnavailable, SessionExpired, TransientError)
 _PATIENCE = {"short": 3.0, "long": 60.0}  # seconds for which a transaction is tried again
 
 Patience = Literal["short", "long"]
+Mode = Literal["READ", "WRITE"]
 Result = TypeVar("Result")
 
 # Without a handler Python would print the warnings of the driver, which this module raises as errors.
@@ -120,17 +121,16 @@ class Connection:
         self._database = database
 
     def read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
-        """Return the rows of one statement, in a read transaction that is retried for a few seconds."""
-        (rows,) = self.read_all([statement], **parameters)
-        return rows
-
-    def read_all(self, statements: Sequence[str], **parameters: Any) -> list[list[neo4j.Record]]:
-        """Return the rows of each statement, run in order in one read transaction that is retried for a few seconds."""
-
-        def work(transaction: neo4j.ManagedTransaction) -> list[list[neo4j.Record]]:
-            return [list(transaction.run(statement, parameters)) for statement in statements]
-
-        return self._transact(work, "short", "READ")
+        """Return the rows of one statement, which is run again for a few seconds if the server is unavailable."""
+        # The first attempt saves the round trips that begin and end a transaction, which the driver needs to retry.
+        with self._translate_errors():
+            try:
+                with self._session("short", "READ") as session:
+                    return list(session.run(statement, parameters))
+            except (Neo4jError, DriverError, OSError) as error:
+                if not _is_temporary(error):
+                    raise
+        return self._transact(lambda transaction: list(transaction.run(statement, parameters)), "short", "READ")
 
     def write(self, work: Callable[[neo4j.ManagedTransaction], Result], patience: Patience = "long") -> Result:
         """Run `work` in one write transaction, which is retried while the server is unavailable.
@@ -150,13 +150,11 @@ class Connection:
         """Run one statement that writes. A repetition must be harmless."""
         return self.write(lambda transaction: list(transaction.run(statement, parameters)), patience)
 
-    def _transact(
-        self, work: Callable[[neo4j.ManagedTransaction], Result], patience: Patience, mode: Literal["READ", "WRITE"]
-    ) -> Result:
+    def _transact(self, work: Callable[[neo4j.ManagedTransaction], Result], patience: Patience, mode: Mode) -> Result:
         end = time.monotonic() + _PATIENCE[patience]
         with (
             self._translate_errors(),  # opening a session fails too, if the driver has been closed
-            self._drivers[patience].session(database=self._database, bookmark_manager=self._bookmarks) as session,
+            self._session(patience) as session,
         ):
             execute = session.execute_read if mode == "READ" else session.execute_write
             while True:
@@ -165,12 +163,22 @@ class Connection:
                         return execute(work)
                 except (IncompleteCommit, ServiceUnavailable, ClientError) as error:
                     # The driver retries only some of these errors.
-                    if time.monotonic() > end or (isinstance(error, ClientError) and error.code != _DELETED_MEANWHILE):
+                    if time.monotonic() > end or not _is_temporary(error):
                         raise
+
+    def _session(self, patience: Patience, mode: Mode = "WRITE") -> neo4j.Session:
+        return self._drivers[patience].session(
+            database=self._database, bookmark_manager=self._bookmarks, default_access_mode=mode
+        )
 
     def close(self) -> None:
         for driver in self._drivers.values():
             driver.close()
+
+
+def _is_temporary(error: Exception) -> bool:
+    """Return whether a second attempt may succeed. After a wrong password it would count as another wrong one."""
+    return isinstance(error, (*_UNAVAILABLE, OSError)) or getattr(error, "code", None) == _DELETED_MEANWHILE
 
 
 @contextmanager

@@ -488,68 +488,86 @@ FOREACH (f IN former | DELETE f)
     f"MATCH (b:{Label.FINGERPRINTS}) WHERE b.graph = $graph AND b.start >= $first DELETE b",
 ]
 
-# Reading a generation. `living` is false once the generation is deleted: a reader then discards what it has read. A
-# statement that returns `living` itself evaluates it last, so that nothing is read after it.
+# Reading a generation. Each statement returns one row, because one row with all values is read several times faster
+# than one row for each item. Its column `living` is false once the generation is deleted: a reader then discards the
+# row. This column is evaluated last, so that nothing is read after it.
 
 _LIVING = (
     f"EXISTS {{ (g:{Label.GENERATION}) WHERE g.graph = $graph AND g.revision = $revision AND g.deletedAt IS NULL }} "
     "AS living"
 )
 LIVING = f"RETURN {_LIVING}"
+_ROW = f"RETURN *, {_LIVING}"
 _SEEN = "coalesce(r.since, 0) <= $revision AND coalesce(r.until, $revision + 1) > $revision"
-_DEGREE = f"COUNT {{ (i)-[r:SIMILAR|FORMER_SIMILAR]-() WHERE {_SEEN} }} AS degree"
+_DEGREE = f"COUNT {{ (i)-[r:SIMILAR|FORMER_SIMILAR]-() WHERE {_SEEN} }}"
 # The names that an item `i` had before a later revision added some, else null.
 _FORMER = f"""COLLECT {{
   MATCH (f:{Label.FORMER_NAMES} {{graph: $graph, id: i.id}}) WHERE f.until > $revision
   RETURN f.names ORDER BY f.until LIMIT 1
 }}[0]"""
-# One record with all rows is read several times faster than one record for each row.
-SCAN, TAKE = (
-    f"""
-MATCH (i:{{label}}) WHERE i.graph = $graph AND {condition}
-RETURN collect([i.id, [key IN $keys | i[key]]]) AS rows
+
+
+def _items(condition: str, *others: str) -> str:
+    """Return a statement that reads the items `i` that meet a condition, and other columns of them.
+
+    An append that takes place meanwhile, or its deletion, changes names. So the names before later revisions, of which
+    the last ones of an item count, are read before and after the items.
+    """
+    former_names = f"""
+  MATCH (i:{Label.FORMER_NAMES}) WHERE i.graph = $graph AND {condition} AND i.until > $revision
+  WITH i ORDER BY i.until DESC RETURN collect([i.id, i.names])"""
+    columns = ", ".join(["collect([i.id, [key IN $keys | i[key]]]) AS rows", *others])
+    return f"""
+CALL () {{{former_names} AS earlier
+}}
+CALL (earlier) {{
+  MATCH (i:{{label}}) WHERE i.graph = $graph AND {condition}
+  RETURN {columns}
+}}
+CALL (rows) {{{former_names} AS later
+}}
+{_ROW}
 """
-    for condition in ("i.id >= $start AND i.id < $stop", "i.id IN $ids")
-)
-FORMER_NAMES_IN_SCAN, FORMER_NAMES_IN_TAKE = (
-    f"""
-MATCH (f:{Label.FORMER_NAMES}) WHERE f.graph = $graph AND {condition} AND f.until > $revision
-RETURN f.id AS id, f.names AS names ORDER BY f.until DESC
+
+
+SCAN = _items("i.id >= $start AND i.id < $stop")
+TAKE = _items("i.id IN $ids")
+TAKE_WITH_DEGREES = _items("i.id IN $ids", f"collect({_DEGREE}) AS degrees")
+FIND_SMILES = f"""
+MATCH (i:{{label}} {{graph: $graph, smiles: $value}}) WHERE i.id > $after AND i.id < $size
+WITH i.id AS id ORDER BY id LIMIT $limit
+WITH collect(id) AS ids {_ROW}
 """
-    for condition in ("f.id >= $start AND f.id < $stop", "f.id IN $ids")
-)
-DEGREES_IN_TAKE = f"""
-MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id IN $ids RETURN i.id AS id, {_DEGREE}
+FIND_LONG_SMILES = f"""
+MATCH (i:{{label}} {{graph: $graph}}) WHERE i.id > $after AND i.id < $size AND i.long_smiles = $value
+WITH i.id AS id ORDER BY id LIMIT $limit
+WITH collect(id) AS ids {_ROW}
 """
-FIND_SMILES = """
-MATCH (i:{label} {graph: $graph, smiles: $value}) WHERE i.id > $after AND i.id < $size
-RETURN i.id AS id ORDER BY id LIMIT $limit
-"""
-FIND_LONG_SMILES = """
-MATCH (i:{label} {graph: $graph}) WHERE i.id > $after AND i.id < $size AND i.long_smiles = $value
-RETURN i.id AS id ORDER BY id LIMIT $limit
-"""
-FIND_INCHIKEY = """
-MATCH (i:{label} {graph: $graph, inchikey: $value}) WHERE i.id > $after AND i.id < $size
-RETURN i.id AS id ORDER BY id LIMIT $limit
+FIND_INCHIKEY = f"""
+MATCH (i:{{label}} {{graph: $graph, inchikey: $value}}) WHERE i.id > $after AND i.id < $size
+WITH i.id AS id ORDER BY id LIMIT $limit
+WITH collect(id) AS ids {_ROW}
 """
 FIND_NAME = f"""
 MATCH (n:{Label.NAME}) WHERE n.graph = $graph AND n.digest = $digest AND n.id > $after AND n.id < $size
 MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id = n.id
 WITH i, coalesce({_FORMER}, i.names) AS names WHERE $value IN names
-RETURN DISTINCT i.id AS id ORDER BY id LIMIT $limit
+WITH DISTINCT i.id AS id ORDER BY id LIMIT $limit
+WITH collect(id) AS ids {_ROW}
 """
 FIND_NAME_IN_ANY_CASE = f"""
 MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id > $after AND i.id < $size
   AND any(n IN i.names WHERE toLower(n) = toLower($value))
 WITH i, coalesce({_FORMER}, i.names) AS names WHERE any(n IN names WHERE toLower(n) = toLower($value))
-RETURN i.id AS id ORDER BY id LIMIT $limit
+WITH i.id AS id ORDER BY id LIMIT $limit
+WITH collect(id) AS ids {_ROW}
 """
 SIMILAR_NAMES = f"""
 MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id >= 0 AND i.id < $size
 WITH coalesce({_FORMER}, i.names) AS names UNWIND names AS name
 WITH name, toLower(name) AS lower WHERE lower STARTS WITH $beginning OR lower ENDS WITH $ending
-RETURN name LIMIT $limit
+WITH name LIMIT $limit
+WITH collect(name) AS names {_ROW}
 """
 NEIGHBORS = f"""
 MATCH (:{{label}} {{graph: $graph, id: $id}})-[r:SIMILAR|FORMER_SIMILAR]-(b)
@@ -562,45 +580,48 @@ _COLUMNS = "collect(a.id) AS source, collect(b.id) AS target, collect(r.similari
 ROWS = f"""
 MATCH (a:{{label}})-[r:SIMILAR|FORMER_SIMILAR]-(b)
 WHERE a.graph = $graph AND a.id IN $ids AND r.similarity >= $threshold AND {_SEEN}
-WITH {_COLUMNS} RETURN *, {_LIVING}
+WITH {_COLUMNS} {_ROW}
 """
 EDGES = f"""
 MATCH (a:{{label}})-[r:SIMILAR|FORMER_SIMILAR]->(b)
 WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop AND r.similarity >= $threshold AND {_SEEN}
-RETURN {_COLUMNS}
+WITH {_COLUMNS} {_ROW}
 """
 EDGES_FROM = f"""
 MATCH (a:{{label}})-[r:SIMILAR|FORMER_SIMILAR]->(b)
 WHERE a.graph = $graph AND a.id IN $ids AND r.similarity >= $threshold AND {_SEEN}
-RETURN {_COLUMNS}
+WITH {_COLUMNS} {_ROW}
 """
 FOREST = f"""
 MATCH (a:{{label}})-[r:SPANS|FORMER_SPANS]->(b)
 WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop AND {_SEEN}
-RETURN {_COLUMNS}
+WITH {_COLUMNS} {_ROW}
 """
-LINKS = """
-MATCH (a:{label})-[:LINKED]->(b) WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop
-RETURN collect(a.id) AS source, collect(b.id) AS target
+LINKS = f"""
+MATCH (a:{{label}})-[:LINKED]->(b) WHERE a.graph = $graph AND a.id >= $start AND a.id < $stop
+WITH collect(a.id) AS source, collect(b.id) AS target {_ROW}
 """
 FINGERPRINTS = f"""
 MATCH (b:{Label.FINGERPRINTS}) WHERE b.graph = $graph AND b.start >= $start AND b.start < $stop
-RETURN b.words AS words ORDER BY b.start
+WITH b ORDER BY b.start
+WITH collect(b.words) AS blocks {_ROW}
 """
 TRUNCATED = f"""
 MATCH (b:{Label.TRUNCATED}) WHERE b.graph = $graph AND b.revision = $revision AND b.start >= $start AND b.start < $stop
-RETURN b.counts AS counts ORDER BY b.start
+WITH b ORDER BY b.start
+WITH collect(b.counts) AS blocks {_ROW}
 """
 REJECTIONS = f"""
 MATCH (r:{Label.REJECTION}) WHERE r.graph = $graph AND r.n >= $start AND r.n < $stop
-RETURN r.source AS source, r.line AS line, r.input AS input, r.reason AS reason ORDER BY r.n
+WITH r ORDER BY r.n
+WITH collect(r {{.source, .line, .input, .reason}}) AS rows {_ROW}
 """
 
 # Random walks on a generation with GDS
 
 DEGREES = f"""
 MATCH (i:{{label}}) WHERE i.graph = $graph AND i.id >= $start AND i.id < $stop
-WITH i.id AS id, {_DEGREE} RETURN collect(id) AS id, collect(degree) AS degree
+WITH collect(i.id) AS ids, collect({_DEGREE}) AS degrees {_ROW}
 """
 # The server locks a node that a transaction writes to, so the generation cannot be deleted before the transaction ends.
 LOCK_GENERATION = f"""

@@ -35,8 +35,6 @@ from graphkin.store.records import (
 from graphkin.store.sampling.base import Engine, Sampler
 
 _PAGE = 4096  # items
-_SCAN = cypher.SCAN, cypher.FORMER_NAMES_IN_SCAN
-_TAKE = cypher.TAKE, cypher.FORMER_NAMES_IN_TAKE
 _ENDS = ("source", "target")
 _EDGE_PAGE = 20_000  # items per query for edges
 _BLOCK_PAGE = 65_536  # items per query for blocks of fingerprints or counts
@@ -63,34 +61,24 @@ class Neo4jGeneration(ProjectableGeneration):
         self._links: Links | None = None
         self._dropped: Int32 | None = None
 
-    def _read(self, statement: str, **parameters: Any) -> list[neo4j.Record]:
-        (rows,) = self._read_all([statement], **parameters)
-        return rows
-
-    def _read_all(self, statements: Sequence[str], **parameters: Any) -> list[list[neo4j.Record]]:
-        formatted = [*(cypher.fill(statement, label=self._label) for statement in statements), cypher.LIVING]
-        *rows, (last,) = self._connection.read_all(formatted, **self._key, size=self.size, **parameters)
-        self._require_not_deleted(last)
-        return rows
-
-    def _read_row(self, statement: str, **parameters: Any) -> neo4j.Record:
-        """Return the one row of a statement that returns `living` itself, which takes one round trip fewer."""
-        (row,) = self._connection.read(cypher.fill(statement, label=self._label), **self._key, **parameters)
-        self._require_not_deleted(row)
+    def _read(self, statement: str, **parameters: Any) -> neo4j.Record:
+        """Return the row of a statement."""
+        filled = cypher.fill(statement, label=self._label)
+        (row,) = self._connection.read(filled, **self._key, size=self.size, **parameters)
+        if not row["living"]:
+            raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
         return row
 
     def _read_pages(self, statement: str, page: int, **parameters: Any) -> Iterator[neo4j.Record]:
         """Iterate over the rows of a statement about the items from `$start` to `$stop` - 1, run for all items."""
         for start in range(0, self.size, page):
-            yield from self._read(statement, start=start, stop=min(start + page, self.size), **parameters)
-
-    def _require_not_deleted(self, row: neo4j.Record) -> None:
-        if not row["living"]:
-            raise Deleted(f"this generation of {self.collection!r} was deleted", given=self.id)
+            yield self._read(statement, start=start, stop=min(start + page, self.size), **parameters)
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
-        items, (rows,) = self._items(_TAKE, self._all_columns[1:], ids, cypher.DEGREES_IN_TAKE)
-        degrees = {row["id"]: row["degree"] for row in rows}
+        names = self._all_columns[1:]
+        row = self._read_items(cypher.TAKE_WITH_DEGREES, names, ids=ids)
+        items = self._table(row, names, ids)
+        degrees = {id: degree for (id, _), degree in zip(row["rows"], row["degrees"], strict=True)}
         truncated = self.dropped()
         dropped = [None] * len(ids) if truncated is None else truncated[np.array(ids, np.int32)].tolist()
         return zip((degrees[id] for id in ids), dropped, *(column.to_pylist() for column in items.columns), strict=True)
@@ -99,44 +87,33 @@ class Neo4jGeneration(ProjectableGeneration):
         self._require_columns(names)
         ids = self._require_range(start, stop)
         pages = (ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE))
-        return (self._items(_SCAN, names, page, start=page.start, stop=page.stop)[0] for page in pages)
+        rows = ((page, self._read_items(cypher.SCAN, names, start=page.start, stop=page.stop)) for page in pages)
+        return (self._table(row, names, page) for page, row in rows)
 
     def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
         columns = self._all_columns if names is None else names
         self._require_columns(columns)
         self._require_ids(*ids.tolist())
-        return self._items(_TAKE, columns, ids.tolist())[0]
+        return self._table(self._read_items(cypher.TAKE, columns, ids=ids.tolist()), columns, ids.tolist())
 
-    def _items(
-        self, selection: tuple[str, str], names: Sequence[str], ids: Sequence[int], *others: str, **bounds: Any
-    ) -> tuple[pa.RecordBatch, list[list[neo4j.Record]]]:
-        """Return columns of some items, and the rows of other statements.
+    def _read_items(self, statement: str, names: Sequence[str], **selection: Any) -> neo4j.Record:
+        return self._read(statement, keys=self._keys.for_columns(names), **selection)
 
-        Args:
-            selection: A statement that selects the items, by `$ids` or by the bounds, and one that selects their names
-                before later revisions added some.
-            names: The columns.
-            ids: The items.
-            others: Statements about the items, run in the same transaction.
-            bounds: Parameters of the statements.
+    def _table(self, row: neo4j.Record, names: Sequence[str], ids: Sequence[int]) -> pa.RecordBatch:
+        """Return columns of some items from the row of `_read_items`.
 
         Raises:
             StoreDamaged: An item is missing.
         """
-        keys = self._keys.for_columns(names)
-        # An append that takes place meanwhile, or its deletion, changes names, so former names are read before and
-        # after.
-        statement, former_names = selection
-        statements = (former_names, statement, former_names, *others)
-        earlier, (items,), later, *rest = self._read_all(statements, keys=keys, **(bounds or {"ids": ids}))
-        rows = dict(items["rows"])
-        missing = next((id for id in ids if id not in rows), None)
+        values = dict(row["rows"])
+        missing = next((id for id in ids if id not in values), None)
         if missing is not None:
             raise self._damaged(f"item {missing} is missing")
         if "names" in names:
-            for row in (*earlier, *later):
-                rows[row["id"]][keys.index("names")] = row["names"]
-        return self._keys.table(names, ids, [rows[id] for id in ids]), rest
+            at = self._keys.for_columns(names).index("names")
+            for id, former in (*row["earlier"], *row["later"]):
+                values[id][at] = former
+        return self._keys.table(names, ids, [values[id] for id in ids])
 
     def _damaged(self, problem: str) -> StoreDamaged:
         return StoreDamaged(Damage(self._label, problem, self.collection, self.id))
@@ -147,22 +124,20 @@ class Neo4jGeneration(ProjectableGeneration):
             statement = cypher.FIND_SMILES if len(value.encode()) <= MAX_INDEXED else cypher.FIND_LONG_SMILES
         else:
             statement = {"name": cypher.FIND_NAME, "inchikey": cypher.FIND_INCHIKEY}[field]
-        rows = self._read(statement, value=value, digest=digest(value), after=after, limit=limit)
-        return [row["id"] for row in rows]
+        row = self._read(statement, value=value, digest=digest(value), after=after, limit=limit)
+        return list(row["ids"])
 
     def _find_ignoring_case(self, name: str, after: int, limit: int) -> list[int]:
-        rows = self._read(cypher.FIND_NAME_IN_ANY_CASE, value=name, after=after, limit=limit)
-        return [row["id"] for row in rows]
+        return list(self._read(cypher.FIND_NAME_IN_ANY_CASE, value=name, after=after, limit=limit)["ids"])
 
     def _candidate_names(self, prefix: str, suffix: str) -> list[str]:
-        rows = self._read(cypher.SIMILAR_NAMES, beginning=prefix, ending=suffix, limit=MAX_CANDIDATES)
-        return [row["name"] for row in rows]
+        return list(self._read(cypher.SIMILAR_NAMES, beginning=prefix, ending=suffix, limit=MAX_CANDIDATES)["names"])
 
     def rejections(self, begin: int = 0) -> Iterator[pa.RecordBatch]:
         for start in range(begin, self.manifest.counts.rejected, _PAGE):
             stop = min(start + _PAGE, self.manifest.counts.rejected)
-            rows = self._read(cypher.REJECTIONS, start=start, stop=stop)
-            yield pa.RecordBatch.from_pylist([row.data() for row in rows], schema=REJECTION_SCHEMA)
+            row = self._read(cypher.REJECTIONS, start=start, stop=stop)
+            yield pa.RecordBatch.from_pylist(row["rows"], schema=REJECTION_SCHEMA)
 
     def neighbors(
         self, id: int, min_similarity: float | None = None, offset: int = 0, limit: int | None = None
@@ -171,7 +146,7 @@ class Neo4jGeneration(ProjectableGeneration):
         offset = min(offset, self.size)  # Cypher accepts no list position beyond 2^31
         stop = self.size if limit is None else offset + limit
         threshold = _threshold(as_float32(min_similarity))
-        row = self._read_row(cypher.NEIGHBORS, id=id, threshold=threshold, offset=offset, stop=stop)
+        row = self._read(cypher.NEIGHBORS, id=id, threshold=threshold, offset=offset, stop=stop)
         return Neighbors(np.array(row["ids"], np.int32), np.array(row["similarity"], np.float32), row["total"])
 
     def subgraph(
@@ -181,7 +156,7 @@ class Neo4jGeneration(ProjectableGeneration):
         return traverse.subgraph(self._rows, id, hops, max_items, max_edges, as_float32(min_similarity))
 
     def _rows(self, ids: Int32, threshold: np.float32) -> tuple[Int32, Int32, Float32]:
-        row = self._read_row(cypher.ROWS, ids=ids.tolist(), threshold=_threshold(threshold))
+        row = self._read(cypher.ROWS, ids=ids.tolist(), threshold=_threshold(threshold))
         directed = _edges(row)
         return directed.source, directed.target, directed.similarity
 
@@ -196,8 +171,7 @@ class Neo4jGeneration(ProjectableGeneration):
             return (edges for page in pages if len(edges := _sort_edges(_edges(page))))
         self._require_ids(*ids.tolist())
         selected = np.unique(ids)
-        (row,) = self._read(cypher.EDGES_FROM, ids=selected.tolist(), threshold=threshold)
-        edges = _sort_edges(_edges(row))
+        edges = _sort_edges(_edges(self._read(cypher.EDGES_FROM, ids=selected.tolist(), threshold=threshold)))
         return iter([edges.take(np.isin(edges.target, selected))])
 
     def graph(self) -> Graph:
@@ -228,7 +202,7 @@ class Neo4jGeneration(ProjectableGeneration):
     def fingerprints(self) -> Fingerprints:
         with self._lock:
             if self._fingerprints is None:
-                content = b"".join(row["words"] for row in self._read_pages(cypher.FINGERPRINTS, _BLOCK_PAGE))
+                content = self._read_blocks(cypher.FINGERPRINTS)
                 width, rest = divmod(len(content) // 8, max(self.size, 1))
                 if rest:
                     raise self._damaged("fingerprints are missing")
@@ -237,12 +211,16 @@ class Neo4jGeneration(ProjectableGeneration):
                 self._fingerprints = Fingerprints(words, popcounts)
             return self._fingerprints
 
+    def _read_blocks(self, statement: str) -> bytes:
+        """Return the blocks of all items, concatenated."""
+        return b"".join(block for row in self._read_pages(statement, _BLOCK_PAGE) for block in row["blocks"])
+
     def dropped(self) -> Int32 | None:
         if self.manifest.dropped is None:
             return None
         with self._lock:
             if self._dropped is None:
-                content = b"".join(row["counts"] for row in self._read_pages(cypher.TRUNCATED, _BLOCK_PAGE))
+                content = self._read_blocks(cypher.TRUNCATED)
                 if len(content) != 4 * self.size:
                     raise self._damaged("counts of truncated pairs are missing")
                 self._dropped = np.frombuffer(content, "<i4")
@@ -272,7 +250,7 @@ class Neo4jGeneration(ProjectableGeneration):
     def degrees(self) -> Int32:
         degrees = np.zeros(self.size, np.int32)
         for row in self._read_pages(cypher.DEGREES, _EDGE_PAGE):
-            degrees[row["id"]] = row["degree"]
+            degrees[row["ids"]] = row["degrees"]
         return degrees
 
     def projection(self) -> Projection:
