@@ -511,7 +511,8 @@ def _items(condition: str, *others: str) -> str:
     """Return a statement that reads the items `i` that meet a condition, and other columns of them.
 
     An append that takes place meanwhile, or its deletion, changes names. So the names before later revisions, of which
-    the last ones of an item count, are read before and after the items.
+    the last ones of an item count, are read before and after the items. Each part takes a column of the part before, so
+    that the server runs them in this order.
     """
     former_names = f"""
   MATCH (i:{Label.FORMER_NAMES}) WHERE i.graph = $graph AND {condition} AND i.until > $revision
