@@ -154,7 +154,7 @@ class Connection:
         end = time.monotonic() + _PATIENCE[patience]
         with (
             self._translate_errors(),  # opening a session fails too, if the driver has been closed
-            self._session(patience) as session,
+            self._session(patience, mode) as session,
         ):
             execute = session.execute_read if mode == "READ" else session.execute_write
             while True:
@@ -166,7 +166,7 @@ class Connection:
                     if time.monotonic() > end or not _is_temporary(error):
                         raise
 
-    def _session(self, patience: Patience, mode: Mode = "WRITE") -> neo4j.Session:
+    def _session(self, patience: Patience, mode: Mode) -> neo4j.Session:
         return self._drivers[patience].session(
             database=self._database, bookmark_manager=self._bookmarks, default_access_mode=mode
         )

@@ -575,7 +575,7 @@ MATCH (:{{label}} {{graph: $graph, id: $id}})-[r:SIMILAR|FORMER_SIMILAR]-(b)
 WHERE r.similarity >= $threshold AND {_SEEN}
 WITH b.id AS id, r.similarity AS similarity ORDER BY similarity DESC, id
 WITH collect(id) AS ids, collect(similarity) AS similarity
-RETURN ids[$offset..$stop] AS ids, similarity[$offset..$stop] AS similarity, size(ids) AS total, {_LIVING}
+WITH ids[$offset..$stop] AS ids, similarity[$offset..$stop] AS similarity, size(ids) AS total {_ROW}
 """
 _COLUMNS = "collect(a.id) AS source, collect(b.id) AS target, collect(r.similarity) AS similarity"
 ROWS = f"""

@@ -62,7 +62,11 @@ class Neo4jGeneration(ProjectableGeneration):
         self._dropped: Int32 | None = None
 
     def _read(self, statement: str, **parameters: Any) -> neo4j.Record:
-        """Return the row of a statement."""
+        """Return the row of a statement.
+
+        Raises:
+            Deleted: The generation was deleted before the statement ended.
+        """
         filled = cypher.fill(statement, label=self._label)
         (row,) = self._connection.read(filled, **self._key, size=self.size, **parameters)
         if not row["living"]:
@@ -75,9 +79,7 @@ class Neo4jGeneration(ProjectableGeneration):
             yield self._read(statement, start=start, stop=min(start + page, self.size), **parameters)
 
     def _page(self, ids: Sequence[int]) -> Iterator[Sequence[Any]]:
-        names = self._all_columns[1:]
-        row = self._read_items(cypher.TAKE_WITH_DEGREES, names, ids=ids)
-        items = self._table(row, names, ids)
+        items, row = self._read_items(cypher.TAKE_WITH_DEGREES, self._all_columns[1:], ids)
         degrees = {id: degree for (id, _), degree in zip(row["rows"], row["degrees"], strict=True)}
         truncated = self.dropped()
         dropped = [None] * len(ids) if truncated is None else truncated[np.array(ids, np.int32)].tolist()
@@ -87,33 +89,38 @@ class Neo4jGeneration(ProjectableGeneration):
         self._require_columns(names)
         ids = self._require_range(start, stop)
         pages = (ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE))
-        rows = ((page, self._read_items(cypher.SCAN, names, start=page.start, stop=page.stop)) for page in pages)
-        return (self._table(row, names, page) for page, row in rows)
+        return (self._read_items(cypher.SCAN, names, page, start=page.start, stop=page.stop)[0] for page in pages)
 
     def take(self, ids: Int32, names: Sequence[str] | None = None) -> pa.RecordBatch:
         columns = self._all_columns if names is None else names
         self._require_columns(columns)
         self._require_ids(*ids.tolist())
-        return self._table(self._read_items(cypher.TAKE, columns, ids=ids.tolist()), columns, ids.tolist())
+        return self._read_items(cypher.TAKE, columns, ids.tolist())[0]
 
-    def _read_items(self, statement: str, names: Sequence[str], **selection: Any) -> neo4j.Record:
-        return self._read(statement, keys=self._keys.for_columns(names), **selection)
+    def _read_items(
+        self, statement: str, names: Sequence[str], ids: Sequence[int], **bounds: Any
+    ) -> tuple[pa.RecordBatch, neo4j.Record]:
+        """Return columns of some items, and the row that they are from.
 
-    def _table(self, row: neo4j.Record, names: Sequence[str], ids: Sequence[int]) -> pa.RecordBatch:
-        """Return columns of some items from the row of `_read_items`.
+        Args:
+            statement: Selects the items, by `$ids` or by the bounds.
+            names: The columns.
+            ids: The items.
+            bounds: Parameters of the statement.
 
         Raises:
             StoreDamaged: An item is missing.
         """
+        keys = self._keys.for_columns(names)
+        row = self._read(statement, keys=keys, **(bounds or {"ids": ids}))
         values = dict(row["rows"])
         missing = next((id for id in ids if id not in values), None)
         if missing is not None:
             raise self._damaged(f"item {missing} is missing")
         if "names" in names:
-            at = self._keys.for_columns(names).index("names")
-            for id, former in (*row["earlier"], *row["later"]):
-                values[id][at] = former
-        return self._keys.table(names, ids, [values[id] for id in ids])
+            for id, former_names in (*row["earlier"], *row["later"]):
+                values[id][keys.index("names")] = former_names
+        return self._keys.table(names, ids, [values[id] for id in ids]), row
 
     def _damaged(self, problem: str) -> StoreDamaged:
         return StoreDamaged(Damage(self._label, problem, self.collection, self.id))
