@@ -293,6 +293,10 @@ class Neo4jServer:
         self.ask("MATCH (n) WHERE NOT n:Graphkin DETACH DELETE n")
         self.ask("CALL gds.graph.list() YIELD graphName AS made CALL gds.graph.drop(made) YIELD graphName RETURN made")
 
+    def sample_indexes(self) -> None:
+        """Let the planner use statistics of the present data, which the server otherwise collects some time later."""
+        self.ask("CALL db.prepareForReplanning(300)")
+
 
 def _open_driver(connect: Callable[..., neo4j.Driver], url: str, **options: Any) -> neo4j.Driver:
     """Open a driver that turns deprecation notifications into warnings, which are errors in tests."""

@@ -191,7 +191,7 @@ class _Files:
         titles = ('"' + column.replace('"', '""') + '"' for column in columns)
         header = f"{stem}-header.csv"
         (self._folder / header).write_text(f"{','.join(titles)}\n", encoding="utf-8")
-        self._options.append(f"--{option}={name}={header},{data}")
+        self._options.append(f"--{option}={name}=./{header},./{data}")
 
     def options(self) -> list[str]:
         """Return the import options.

@@ -259,7 +259,7 @@ def generations_locked(server):
 def waiting_transactions(server):
     """Return the ids of the transactions that wait to create a projection."""
     transactions = server.ask("SHOW TRANSACTIONS YIELD transactionId, currentQuery")
-    return [row["transactionId"] for row in transactions if "SET g.lock = true" in row["currentQuery"]]
+    return [row["transactionId"] for row in transactions if "SET g.lock = true" in (row["currentQuery"] or "")]
 
 
 def assert_projected_by_the_first_request(client, server):

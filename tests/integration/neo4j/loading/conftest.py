@@ -84,7 +84,7 @@ def run_import(start_neo4j: Callable[..., Any], tmp_path: Path) -> Callable[[str
     program.parent.mkdir()
     short_lived = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     version = selected_version()
-    java = f"'{version.java}' {short_lived} -cp '{version.jars}/*'"
+    java = f"'{version.java}' {short_lived} --add-opens=java.base/java.nio=ALL-UNNAMED -cp '{version.jars}/*'"
     program.write_text(f'#!/bin/sh\nexec {java} org.neo4j.cli.AdminTool "$@"\n')
     program.chmod(0o755)
 

@@ -109,6 +109,7 @@ def test_results_join_without_a_label_scan(
 ) -> None:
     create_index, _, join = cookbook["Your own assay results"]
     run(create_index)
+    spare_neo4j.sample_indexes()
     with neo4j.GraphDatabase.driver(spare_neo4j.url, auth=(spare_neo4j.user, spare_neo4j.password)) as driver:
         plan = driver.execute_query(f"EXPLAIN {join}", collection="", inchikey="", assay="").summary.plan
     assert scans_of(plan) == []

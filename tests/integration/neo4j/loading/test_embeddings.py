@@ -205,6 +205,7 @@ def test_queries_use_indexes_and_no_deprecated_feature(
 ) -> None:
     info = _write_embedding(store, _random_vectors(_size(store)))
     server = empty_server
+    server.sample_indexes()
     with neo4j.GraphDatabase.driver(server.url, auth=(server.user, server.password)) as driver:
         for query in [info.query, *guide_cypher("Vectors")]:
             profiled = re.sub(r"^(CYPHER 5)?", r"\1 PROFILE ", query, count=1)
