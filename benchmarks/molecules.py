@@ -2,10 +2,11 @@
 
     python -m benchmarks.molecules COUNT --output FILE.smi.gz [--seed 1]
 
-RDKit cuts 2,500 screening compounds that ship with it at their BRICS bonds (Degen et al., ChemMedChem 2008). Each
+RDKit cuts 5,000 screening compounds that ship with it at their BRICS bonds (Degen et al., ChemMedChem 2008). Each
 fragment is written with an open ring closure at every cut bond ("c%901ccccc1"), so that fragments joined by dots form a
 molecule without any chemistry per molecule. Only bonds that BRICS could cut again are made. Molecules are numbered, and
-each number below `Library.capacity` stands for another combination of a core and its ends.
+each number below `Library.capacity` stands for another combination of a core and its ends. The limits below give about
+the molecular weights, ring counts and numbers of fingerprint bits of ZINC250k (docs/about/benchmarks.md).
 """
 
 import argparse
@@ -28,13 +29,13 @@ from rdkit import Chem, RDConfig, rdBase
 from rdkit.Chem import BRICS
 
 _SOURCE = Path(RDConfig.RDDataDir) / "Pains" / "test_data" / "wehi_mols.csv"
-_MOLECULES = 2_500  # molecules that are cut into fragments
-_ENDS, _LINKS, _HUBS = 900, 300, 40  # the most frequent fragments with one, two and three cut bonds
-_PAIRED = 60  # links that are also joined in pairs
-_HEAVY_ATOMS = 11  # maximum of a fragment
+_MOLECULES = 5_000  # molecules that are cut into fragments
+_ENDS, _LINKS, _HUBS = 1_400, 450, 60  # the most frequent fragments with one, two and three cut bonds
+_PAIRED = 130  # links that are also joined in pairs, of which one at most has rings
+_HEAVY_ATOMS = 8  # maximum of a fragment
 _ELEMENTS = {0, 6, 7, 8, 9, 16, 17, 35}  # 0 marks a cut bond
 _JOINT = 93  # ring closure between two links; ends have 90, 91 and 92
-_SHAPES = (0, 1, 1, 1, 2)  # shapes of consecutive molecules: one link, two links, a hub
+_SHAPES = (0, 1, 1, 1, 1, 1, 2)  # shapes of consecutive molecules: one link, two links, a hub
 _BLOCK = 50_000
 
 Positions = NDArray[np.int64]
@@ -50,10 +51,17 @@ _JOINED = {
 
 
 class Core(NamedTuple):
-    """A text with open ring closures, and the BRICS environment of the atom at each of them."""
+    """A text with open ring closures.
+
+    Attributes:
+        text: SMILES with open ring closures.
+        environments: BRICS environment of the atom at each ring closure.
+        has_rings: whether there is a ring in the text.
+    """
 
     text: str
     environments: tuple[int, ...]
+    has_rings: bool
 
 
 class _Shape(NamedTuple):
@@ -163,7 +171,7 @@ class _Ends:
         opened = [[_open_cuts(text, 90 + point) for text in ends[point::3]] for point in range(3)]
         for point, environment in product(range(3), {pair[0] for pair in _JOINED}):
             begin = len(self.texts)
-            self.texts += [text for text, (own,) in opened[point] if (environment, own) in _JOINED]
+            self.texts += [text for text, (own,), _ in opened[point] if (environment, own) in _JOINED]
             self._places[point, environment] = begin, len(self.texts) - begin
 
     def places(self, core: Core) -> list[tuple[int, int]]:
@@ -216,14 +224,16 @@ def _open_cuts(text: str, *closures: int) -> Core:
     for index, label in labels.items():
         Chem.SetSupplementalSmilesLabel(fragment.GetAtomWithIdx(index), label)
     atoms = [atom.GetIdx() for atom in fragment.GetAtoms() if atom.GetAtomicNum()]
-    return Core(Chem.MolFragmentToSmiles(fragment, atoms), tuple(atom.GetIsotope() for atom in cut))
+    environments = tuple(atom.GetIsotope() for atom in cut)
+    return Core(Chem.MolFragmentToSmiles(fragment, atoms), environments, fragment.GetRingInfo().NumRings() > 0)
 
 
 def _join_links(one: Core, other: Core) -> Core | None:
-    """Return two links in a row, or None if BRICS would not join them."""
-    if (one.environments[1], other.environments[0]) not in _JOINED:
+    """Return two links in a row, or None if both have rings or BRICS would not join them."""
+    if (one.has_rings and other.has_rings) or (one.environments[1], other.environments[0]) not in _JOINED:
         return None
-    return Core(f"{one.text}.{other.text}", (one.environments[0], other.environments[1]))
+    environments = one.environments[0], other.environments[1]
+    return Core(f"{one.text}.{other.text}", environments, one.has_rings or other.has_rings)
 
 
 def main() -> None:
