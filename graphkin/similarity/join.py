@@ -10,14 +10,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from graphkin.similarity.planes import TILE, BitLists, BitPlanes
+from graphkin.similarity.planes import TILE, TILES_PER_GROUP_TILE, BitLists, BitPlanes
 from graphkin.similarity.popcount import minimum_common, row_popcounts
 from graphkin.similarity.threads import run_in_order
 from graphkin.similarity.tiles import similar_in_tiles
 from graphkin.store.records import Edges, Float64, Int32, Int64, UInt64
 
 _ROWS_PER_TASK = 16 * TILE  # enough rows to use a tile many times while it is in the processor's cache
-_TILES_PER_TASK = 32
 
 
 @dataclass(frozen=True)
@@ -263,8 +262,9 @@ def _split_into_tasks(popcounts: Int64, min_common: Int64) -> Int64:
     tasks = []
     for start in range(0, len(popcounts), _ROWS_PER_TASK):
         largest = popcounts[min(start + _ROWS_PER_TASK, len(popcounts)) - 1]
-        for first in range(start // TILE, tiles, _TILES_PER_TASK):
-            if first > start // TILE and min_common[largest + popcounts[first * TILE]] > largest:
-                break
-            tasks.append((start, first, min(first + _TILES_PER_TASK, tiles)))
+        first = start // TILE
+        while first < tiles and (first == start // TILE or min_common[largest + popcounts[first * TILE]] <= largest):
+            stop = min((first // TILES_PER_GROUP_TILE + 1) * TILES_PER_GROUP_TILE, tiles)
+            tasks.append((start, first, stop))
+            first = stop
     return np.array(tasks, np.int64).reshape(-1, 3)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphkin.similarity import lanes
-from graphkin.similarity.popcount import popcount, row_popcounts
+from graphkin.similarity.popcount import lowest_set_bit, row_popcounts
 from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32, Int64, UInt64
 
@@ -14,6 +14,11 @@ UInt16: TypeAlias = NDArray[np.uint16]
 
 TILE = lanes.BITS
 """Number of items per tile."""
+
+GROUP = 32
+"""Number of items per group. The groups of 32 consecutive tiles fill one tile of groups."""
+
+TILES_PER_GROUP_TILE = GROUP
 
 STEP = 8
 """Number of planes that the kernel adds up per step; bit lists are padded to a multiple of it."""
@@ -24,8 +29,9 @@ _SAMPLE = 65_536  # number of fingerprints from which the frequency of each bit 
 class BitPlanes(NamedTuple):
     """Bit-sliced fingerprints of N items with B bits, as arrays that can be saved and memory-mapped.
 
-    Items are sorted by popcount, then by row. A position is a place in this order. A tile consists of 512 consecutive
-    positions, its columns. The rank of a bit is its place when the bits are sorted by frequency, rarest first.
+    The rank of a bit is its place when the bits are sorted by frequency, rarest first. Items are sorted by popcount,
+    then by their 64 most frequent bits, then by row, so that neighbors in this order have many bits in common. A
+    position is a place in this order. A tile consists of 512 consecutive positions, its columns.
 
     A plane is a vector of 512 bits, one per column of a tile. In the plane of a fingerprint's bit, a column is set if
     its item lacks the bit. `lacking[t]` holds the planes of tile t by rank, 8 words each. So for column c and rank r,
@@ -33,17 +39,23 @@ class BitPlanes(NamedTuple):
     all planes but the last one. The last plane, of rank B, has no column set, as if every item had this bit. It serves
     as padding.
 
+    A group consists of 32 consecutive items. `group_lacking` has the same form as `lacking`, with groups as columns: a
+    column is set if all items of the group lack the bit. So a group lacks at most as many bits of a fingerprint as each
+    of its items, and the kernel rules out all items of a group at once.
+
     Attributes:
         order: (N,) int32 row of the item at each position.
         popcounts: (N,) int64 popcount at each position.
         rank: (B,) uint16 rank of each bit.
         lacking: (T, 8 (B + 1)) uint64 planes of each of the T tiles.
+        group_lacking: (T / 32, 8 (B + 1)) uint64 planes of each tile of groups, whose number is rounded up.
     """
 
     order: Int32
     popcounts: Int64
     rank: UInt16
     lacking: UInt64
+    group_lacking: UInt64
 
     @classmethod
     def from_words(cls, words: UInt64) -> "BitPlanes":
@@ -53,13 +65,13 @@ class BitPlanes(NamedTuple):
             words: (N, W) uint64 packed fingerprints with at most 65,472 bits.
         """
         popcounts = row_popcounts(words)
-        order = np.argsort(popcounts, kind="stable").astype(np.int32)
         rank = _rank_by_frequency(words)
-        lacking = _allocate_aligned(-(-len(words) // TILE), lanes.WORDS * (len(rank) + 1))
-        lacking[:, : lanes.WORDS * len(rank)] = ~np.uint64(0)
-        lacking[:, lanes.WORDS * len(rank) :] = 0
-        _clear_set_bits(words, order, rank, lacking)
-        return cls(order, popcounts[order], rank, lacking)
+        order = np.lexsort((_frequent_bits(words, rank), popcounts)).astype(np.int32)
+        tiles = -(-len(words) // TILE)
+        lacking = _allocate_planes(tiles, len(rank))
+        group_lacking = _allocate_planes(-(-tiles // TILES_PER_GROUP_TILE), len(rank))
+        _clear_set_bits(words, order, rank, lacking, group_lacking)
+        return cls(order, popcounts[order], rank, lacking, group_lacking)
 
     def candidate_tiles(self, smallest: int, largest: int, threshold: float) -> tuple[int, int]:
         """Return the first tile, and the tile after the last one, that can hold items similar to some fingerprints.
@@ -87,6 +99,7 @@ class BitPlanes(NamedTuple):
             "popcounts": (np.int64, items),
             "rank": (np.uint16, bits),
             "lacking": (np.uint64, -(-items // TILE), lanes.WORDS * (bits + 1)),
+            "group_lacking": (np.uint64, -(-items // (TILE * GROUP)), lanes.WORDS * (bits + 1)),
         }
         return (
             all((array.dtype, *array.shape) == expected[name] for name, array in self._asdict().items())
@@ -164,11 +177,15 @@ def _rank_by_frequency(words: UInt64) -> UInt16:
     return rank
 
 
-def _allocate_aligned(rows: int, words: int) -> UInt64:
-    """Return an uninitialized array (rows, words) uint64 whose 512-bit vectors do not straddle cache lines."""
-    spare = np.empty(rows * words + lanes.WORDS, np.uint64)
+def _allocate_planes(tiles: int, bits: int) -> UInt64:
+    """Return planes (tiles, 8 (bits + 1)) uint64 of items without bits. Their vectors do not straddle cache lines."""
+    width = lanes.WORDS * (bits + 1)
+    spare = np.empty(tiles * width + lanes.WORDS, np.uint64)
     first = -(spare.ctypes.data // spare.itemsize) % lanes.WORDS
-    return spare[first : first + rows * words].reshape(rows, words)
+    planes = spare[first : first + tiles * width].reshape(tiles, width)
+    planes[:, : lanes.WORDS * bits] = ~np.uint64(0)
+    planes[:, lanes.WORDS * bits :] = 0
+    return planes
 
 
 @kernel
@@ -179,22 +196,48 @@ def _frequency(words: UInt64) -> Int64:
         for word in range(words.shape[1]):
             remaining = words[row, word]
             while remaining:
-                counts[64 * word + _lowest_set_bit(remaining)] += 1
+                counts[64 * word + lowest_set_bit(remaining)] += 1
                 remaining &= remaining - np.uint64(1)
     return counts
 
 
 @kernel
-def _clear_set_bits(words: UInt64, order: Int32, rank: UInt16, lacking: UInt64) -> None:
-    """Clear the columns of `lacking` in the planes of the bits that each item has."""
+def _frequent_bits(words: UInt64, rank: UInt16) -> UInt64:
+    """Return (N,) uint64, the 64 most frequent bits of each fingerprint, the most frequent one as the highest bit."""
+    lowest = len(rank) - 64
+    result = np.zeros(len(words), np.uint64)
+    for row in range(len(words)):
+        for word in range(words.shape[1]):
+            remaining = words[row, word]
+            while remaining:
+                place = np.int64(rank[64 * word + lowest_set_bit(remaining)]) - lowest
+                if place >= 0:
+                    result[row] |= np.uint64(1) << np.uint64(place)
+                remaining &= remaining - np.uint64(1)
+    return result
+
+
+@kernel
+def _clear_set_bits(words: UInt64, order: Int32, rank: UInt16, lacking: UInt64, group_lacking: UInt64) -> None:
+    """Clear the columns of items and groups in the planes of the bits that they have."""
     for position in range(len(order)):
         tile, column = lacking[position // TILE], position % TILE
-        mask = ~(np.uint64(1) << np.uint64(column % 64))
+        group = position // GROUP
+        group_tile, group_column = group_lacking[group // TILE], group % TILE
+        mask, group_mask = ~_column_bit(column), ~_column_bit(group_column)
         for word in range(words.shape[1]):
             remaining = words[order[position], word]
             while remaining:
-                tile[lanes.WORDS * rank[64 * word + _lowest_set_bit(remaining)] + column // 64] &= mask
+                plane = lanes.WORDS * rank[64 * word + lowest_set_bit(remaining)]
+                tile[plane + column // 64] &= mask
+                group_tile[plane + group_column // 64] &= group_mask
                 remaining &= remaining - np.uint64(1)
+
+
+@kernel
+def _column_bit(column: int) -> np.uint64:
+    """Return the bit of a column in its word of a plane."""
+    return np.uint64(1) << np.uint64(column % 64)
 
 
 @kernel
@@ -207,20 +250,14 @@ def _ranks(words: UInt64, rows: Int32, rank: UInt16, starts: Int64) -> UInt16:
         for word in range(words.shape[1]):
             remaining = words[rows[place], word]
             while remaining:
-                bit_rank = np.uint64(rank[64 * word + _lowest_set_bit(remaining)])
+                bit_rank = np.uint64(rank[64 * word + lowest_set_bit(remaining)])
                 ranked[bit_rank >> np.uint64(6)] |= np.uint64(1) << (bit_rank & np.uint64(63))
                 remaining &= remaining - np.uint64(1)
         end = starts[place]
         for word in range(len(ranked)):
             remaining = ranked[word]
             while remaining:
-                ranks[end] = 64 * word + _lowest_set_bit(remaining)
+                ranks[end] = 64 * word + lowest_set_bit(remaining)
                 remaining &= remaining - np.uint64(1)
                 end += 1
     return ranks
-
-
-@kernel
-def _lowest_set_bit(word: int) -> int:
-    """Return the index of the lowest set bit of a nonzero uint64."""
-    return popcount(~word & (word - np.uint64(1)))  # type: ignore[call-arg]

@@ -28,6 +28,12 @@ def row_popcounts(words: UInt64) -> Int64:
 
 
 @kernel
+def lowest_set_bit(word: int) -> int:
+    """Return the index of the lowest set bit of a nonzero uint64."""
+    return popcount(~word & (word - np.uint64(1)))  # type: ignore[call-arg]
+
+
+@kernel
 def common(words: UInt64, left: int, right: int) -> int:
     """Return the number of bits that are set in both of two rows."""
     count = 0

@@ -132,7 +132,7 @@ def _load_planes(generation: Generation, words: UInt64) -> BitPlanes:
     stored = load_index(generation, BitPlanes, is_valid)
     if stored is not None or generation.size < _FEWEST_CACHED:
         return stored or compute()
-    return load_or_compute_index(generation, "bit planes 1", BitPlanes, is_valid, compute)
+    return load_or_compute_index(generation, "bit planes 2", BitPlanes, is_valid, compute)
 
 
 class TanimotoSearch(Search):

@@ -9,19 +9,24 @@ counter overflows when it counts m + 1 missing bits. So an item whose counter ha
 columns have overflowed, often after little more than m planes, the other planes are skipped. A column that has not
 overflowed at the end is called remaining. Its counter gives the exact number of missing bits. The code calls m
 `max_lacking`.
+
+Before a fingerprint is compared with 32 tiles, the same kernel compares it with their 512 groups of 32 items. A group
+lacks only the bits that all its items lack. If it lacks more than m bits, so does each of its items. A tile whose 16
+groups are all ruled out is skipped. So a comparison with 512 groups can save the comparisons with 16,384 items.
 """
 
 import numpy as np
 
 from graphkin.similarity.lanes import WORDS, Vector, all_set, load, prefetch, spread, store
-from graphkin.similarity.planes import STEP, TILE, BitLists, BitPlanes, UInt16
-from graphkin.similarity.popcount import popcount
+from graphkin.similarity.planes import STEP, TILE, TILES_PER_GROUP_TILE, BitLists, BitPlanes, UInt16
+from graphkin.similarity.popcount import lowest_set_bit
 from graphkin.store.kernels import inline_kernel, kernel
 from graphkin.store.records import Int32, Int64, UInt64
 
 Buffers = tuple[Int32, Int32, Int32, np.int64]
 """Output arrays with spare capacity (rows, positions, common bits), and the number of pairs in them."""
 
+_FEWEST_TILES = 16  # tiles that a row is compared with before it is worth to compare it with their groups first
 _REGISTER_DIGITS = 5  # digits of the counters that are kept in registers; further digits are kept in memory
 _FIRST_CHECK, _LATER_CHECK, _NEVER = 0, 1, 2  # the check at which all columns had overflowed
 
@@ -48,23 +53,120 @@ def similar_in_tiles(
         order depends only on the arguments.
     """
     buffers: Buffers = (np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.int64(0))
-    margins = np.full(len(lists.runs), STEP)
-    for tile in range(first_tile, stop_tile):
-        min_popcount = max(planes.popcounts[TILE * tile], 1)  # an empty item is similar to no other
-        max_popcount = planes.popcounts[min(TILE * (tile + 1), len(planes.popcounts)) - 1]
-        for run in range(len(lists.runs) - 1):
-            start, stop = lists.runs[run], min(lists.runs[run + 1], TILE * (tile + 1) - first_row)
-            if start >= stop:
+    all_rows = np.arange(len(lists.popcounts)).astype(np.int32)
+    margins = np.full(len(min_common), STEP)  # by popcount
+    candidates = np.empty((TILES_PER_GROUP_TILE, len(all_rows)), np.int32)
+    counts = np.empty(TILES_PER_GROUP_TILE, np.int64)
+    begin = first_tile
+    while begin < stop_tile:
+        end = min((begin // TILES_PER_GROUP_TILE + 1) * TILES_PER_GROUP_TILE, stop_tile)
+        has_groups = end - begin >= _FEWEST_TILES
+        if has_groups:
+            _select_candidates(lists, planes, min_common, all_rows, first_row, begin, end, candidates, counts)
+        for tile in range(begin, end):
+            place = tile % TILES_PER_GROUP_TILE
+            rows = candidates[place, : counts[place]] if has_groups else all_rows
+            stop = np.searchsorted(rows, TILE * (tile + 1) - first_row)
+            buffers = _compare_tile(lists, planes, min_common, buffers, first_row, tile, rows[:stop], margins)
+        begin = end
+    row_buffer, positions, shared, count = buffers
+    return row_buffer[:count].copy(), positions[:count].copy(), shared[:count].copy()
+
+
+@kernel
+def _select_candidates(
+    lists: BitLists, planes: BitPlanes, min_common: Int64, all_rows: Int32, first_row: int, first_tile: int,
+    stop_tile: int, candidates: Int32, counts: Int64,
+) -> None:  # fmt: skip
+    """Write the rows that can be similar to an item of each tile in [first_tile, stop_tile), which share their groups.
+
+    Args:
+        lists: Bit lists of the rows.
+        planes: Bit-sliced fingerprints of the items.
+        min_common: The fewest common bits for each sum of two popcounts.
+        all_rows: (R,) int32 numbers from 0 to R - 1.
+        first_row: Position of the first row.
+        first_tile: First tile.
+        stop_tile: Tile after the last one.
+        candidates: Output, (32, R) int32: the rows of each tile of the tile of groups, ascending.
+        counts: Output, (32,) int64: their number for each of these tiles.
+    """
+    counts[:] = 0
+    vectors = planes.group_lacking[first_tile // TILES_PER_GROUP_TILE]
+    for run in range(len(lists.runs) - 1):
+        start, stop = lists.runs[run], min(lists.runs[run + 1], TILE * stop_tile - first_row)
+        if start >= stop:
+            break
+        row_popcount = lists.popcounts[start]
+        max_lacking = _max_lacking(planes.popcounts, min_common, row_popcount, first_tile, stop_tile)
+        if max_lacking < 0:
+            continue
+        digits = _count_digits(max_lacking)
+        counters = np.empty(WORDS * (1 + digits), np.uint64)
+        prefix = min(-(-(max_lacking + STEP) // STEP), -(-row_popcount // STEP)) * STEP
+        rows, at = all_rows[start:stop], 0
+        while True:
+            at, _ = _next_remaining_row(
+                vectors, lists.ranks, lists.starts, rows, at, prefix, max_lacking, digits, counters
+            )
+            if at == len(rows):
                 break
-            fewest = min_common[lists.popcounts[start] + min_popcount]
-            max_lacking = lists.popcounts[start] - fewest
-            if max_lacking >= 0 and max_popcount >= fewest:
-                buffers, late = _compare_run(
-                    lists, planes, min_common, buffers, first_row, tile, start, stop, max_lacking, margins[run]
-                )
-                margins[run] = _next_margin(margins[run], late, stop - start)
-    rows, positions, shared, count = buffers
-    return rows[:count].copy(), positions[:count].copy(), shared[:count].copy()
+            tiles = _tiles_with_groups(counters)
+            while tiles:
+                place = lowest_set_bit(tiles)
+                candidates[place, counts[place]] = rows[at]
+                counts[place] += 1
+                tiles &= tiles - np.uint64(1)
+            at += 1
+
+
+@kernel
+def _tiles_with_groups(counters: UInt64) -> np.uint64:
+    """Return the tiles that have remaining groups, as bits.
+
+    Args:
+        counters: Output of `_add_planes`, with groups as columns.
+    """
+    tiles = np.uint64(0)
+    for word in range(WORDS):
+        groups = ~counters[word]  # 16 bits for each of four tiles
+        for shift in (8, 4, 2, 1):
+            groups |= groups >> np.uint64(shift)
+        for number in range(4):
+            tiles |= ((groups >> np.uint64(16 * number)) & np.uint64(1)) << np.uint64(4 * word + number)
+    return tiles
+
+
+@kernel
+def _compare_tile(
+    lists: BitLists, planes: BitPlanes, min_common: Int64, buffers: Buffers, first_row: int, tile: int, rows: Int32,
+    margins: Int64,
+) -> Buffers:  # fmt: skip
+    """Compare some rows, ascending, with one tile, and return the buffers with the new pairs.
+
+    `margins` has the margin of the rows with each popcount. It is updated.
+    """
+    start = stop = 0
+    while start < len(rows):
+        row_popcount = lists.popcounts[rows[start]]
+        while stop < len(rows) and lists.popcounts[rows[stop]] == row_popcount:
+            stop += 1
+        max_lacking = _max_lacking(planes.popcounts, min_common, row_popcount, tile, tile + 1)
+        if max_lacking >= 0:
+            buffers, late = _compare_run(
+                lists,
+                planes,
+                min_common,
+                buffers,
+                first_row,
+                tile,
+                rows[start:stop],
+                max_lacking,
+                margins[row_popcount],
+            )
+            margins[row_popcount] = _next_margin(margins[row_popcount], late, stop - start)
+        start = stop
+    return buffers
 
 
 @kernel
@@ -89,45 +191,109 @@ def similar_to_fingerprint(
     buffers: Buffers = (np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.int64(0))
     row_popcount = lists.popcounts[0]
     counters = np.empty(WORDS * (1 + _count_digits(row_popcount)), np.uint64)
-    tile, margin = first_tile, STEP
+    tiles = _candidate_tiles(lists, planes, min_common, first_tile, stop_tile, counters)
+    at, margin = 0, STEP
     while True:
-        tile, max_lacking, margin = _next_remaining_tile(
-            planes.lacking, planes.popcounts, lists.ranks, row_popcount, min_common, tile, stop_tile, margin, counters
+        at, max_lacking, margin = _next_remaining_tile(
+            planes.lacking, planes.popcounts, lists.ranks, row_popcount, min_common, tiles, at, margin, counters
         )
-        if tile == stop_tile:
+        if at == len(tiles):
             break
         digits = _count_digits(max_lacking)
         buffers = _append_pairs(
-            buffers, counters, digits, max_lacking, 0, -1, tile, row_popcount, planes.popcounts, min_common
+            buffers, counters, digits, max_lacking, 0, -1, tiles[at], row_popcount, planes.popcounts, min_common
         )
-        tile += 1
+        at += 1
     _, positions, shared, count = buffers
     return positions[:count].copy(), shared[:count].copy()
 
 
 @kernel
+def _candidate_tiles(
+    lists: BitLists, planes: BitPlanes, min_common: Int64, first_tile: int, stop_tile: int, counters: UInt64
+) -> Int64:
+    """Return the tiles in [first_tile, stop_tile) that are not ruled out by their groups, ascending, (T,) int64.
+
+    Args:
+        lists: Bit list of one fingerprint.
+        planes: Bit-sliced fingerprints of the items.
+        min_common: The fewest common bits for each sum of two popcounts.
+        first_tile: First tile.
+        stop_tile: Tile after the last one.
+        counters: Spare memory for the counters.
+    """
+    candidates, count = np.empty(stop_tile - first_tile, np.int64), 0
+    begin = first_tile
+    while begin < stop_tile:
+        end = min((begin // TILES_PER_GROUP_TILE + 1) * TILES_PER_GROUP_TILE, stop_tile)
+        places = ~np.uint64(0)
+        if end - begin >= _FEWEST_TILES:
+            if end < stop_tile:
+                next_base = np.uint64(end // TILES_PER_GROUP_TILE * planes.group_lacking.shape[1])
+                _prefetch_planes(planes.group_lacking, next_base, lists.ranks, len(lists.ranks))
+            places = _places_with_candidates(lists, planes, min_common, begin, end, counters)
+        for tile in range(begin, end):
+            if (places >> np.uint64(tile % TILES_PER_GROUP_TILE)) & np.uint64(1):
+                candidates[count] = tile
+                count += 1
+        begin = end
+    return candidates[:count]
+
+
+@kernel
+def _places_with_candidates(
+    lists: BitLists, planes: BitPlanes, min_common: Int64, first_tile: int, stop_tile: int, counters: UInt64
+) -> np.uint64:
+    """Return the tiles that are not ruled out by their groups, as bits. [first_tile, stop_tile) share their groups."""
+    max_lacking = _max_lacking(planes.popcounts, min_common, lists.popcounts[0], first_tile, stop_tile)
+    if max_lacking < 0:
+        return np.uint64(0)
+    outcome = _add_planes(
+        planes.group_lacking,
+        np.uint64(first_tile // TILES_PER_GROUP_TILE * planes.group_lacking.shape[1]),
+        lists.ranks,
+        np.uint64(0),
+        np.uint64(min(-(-(max_lacking + STEP) // STEP) * STEP, len(lists.ranks))),
+        np.uint64(len(lists.ranks)),
+        max_lacking,
+        _count_digits(max_lacking),
+        counters,
+    )
+    return _tiles_with_groups(counters) if outcome == _NEVER else np.uint64(0)
+
+
+@kernel
+def _max_lacking(popcounts: Int64, min_common: Int64, row_popcount: int, first_tile: int, stop_tile: int) -> int:
+    """Return how many bits of a fingerprint a similar item in the tiles [first_tile, stop_tile) lacks at most.
+
+    The result is negative if the popcounts allow no similar item.
+    """
+    min_popcount = max(popcounts[TILE * first_tile], 1)  # an empty item is similar to no other
+    max_popcount = popcounts[min(TILE * stop_tile, len(popcounts)) - 1]
+    fewest = min_common[row_popcount + min_popcount]
+    return row_popcount - fewest if max_popcount >= fewest else -1
+
+
+@kernel
 def _next_remaining_tile(
-    lacking: UInt64, popcounts: Int64, ranks: UInt16, row_popcount: int, min_common: Int64, tile: int, stop: int,
+    lacking: UInt64, popcounts: Int64, ranks: UInt16, row_popcount: int, min_common: Int64, tiles: Int64, at: int,
     margin: int, counters: UInt64,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Return the first tile from `tile` on in which columns remain, its `max_lacking`, and the margin for the next one.
+    """Return the first index from `at` on of a tile in which columns remain, its `max_lacking`, and the next margin.
 
-    The tile is `stop` if no tile has remaining columns. This loop is a separate function for the same reason as that of
-    `_next_remaining_row`.
+    The index is that after the last tile if no tile has remaining columns. This loop is a separate function for the
+    same reason as that of `_next_remaining_row`.
     """
     max_lacking = 0
-    while tile < stop:
-        min_popcount = max(popcounts[TILE * tile], 1)  # an empty item is similar to no other
-        max_popcount = popcounts[min(TILE * (tile + 1), len(popcounts)) - 1]
-        fewest = min_common[row_popcount + min_popcount]
-        max_lacking = row_popcount - fewest
-        if max_lacking >= 0 and max_popcount >= fewest:
+    while at < len(tiles):
+        max_lacking = _max_lacking(popcounts, min_common, row_popcount, tiles[at], tiles[at] + 1)
+        if max_lacking >= 0:
             prefix = min(-(-(max_lacking + margin) // STEP) * STEP, len(ranks))
-            if tile + 1 < stop:
-                _prefetch_planes(lacking, np.uint64((tile + 1) * lacking.shape[1]), ranks, prefix)
+            if at + 1 < len(tiles):
+                _prefetch_planes(lacking, np.uint64(tiles[at + 1] * lacking.shape[1]), ranks, prefix)
             outcome = _add_planes(
                 lacking,
-                np.uint64(tile * lacking.shape[1]),
+                np.uint64(tiles[at] * lacking.shape[1]),
                 ranks,
                 np.uint64(0),
                 np.uint64(prefix),
@@ -139,8 +305,8 @@ def _next_remaining_tile(
             margin = _next_margin(margin, outcome != _FIRST_CHECK, 1)
             if outcome == _NEVER:
                 break
-        tile += 1
-    return tile, max_lacking, margin
+        at += 1
+    return at, max_lacking, margin
 
 
 @kernel
@@ -176,61 +342,61 @@ def _next_margin(margin: int, late: int, rows: int) -> int:
 
 @kernel
 def _compare_run(
-    lists: BitLists, planes: BitPlanes, min_common: Int64, buffers: Buffers, first_row: int, tile: int, start: int,
-    stop: int, max_lacking: int, margin: int,
+    lists: BitLists, planes: BitPlanes, min_common: Int64, buffers: Buffers, first_row: int, tile: int, rows: Int32,
+    max_lacking: int, margin: int,
 ) -> tuple[Buffers, int]:  # fmt: skip
-    """Compare the rows [start, stop), which have the same popcount, with one tile.
+    """Compare some rows, which have the same popcount, with one tile.
 
     Returns:
         The buffers with the new pairs, and the number of late rows.
     """
-    row_popcount = lists.popcounts[start]
+    row_popcount = lists.popcounts[rows[0]]
     digits = _count_digits(max_lacking)
     counters = np.empty(WORDS * (1 + digits), np.uint64)
     prefix = min(-(-(max_lacking + margin) // STEP), -(-row_popcount // STEP)) * STEP
-    vectors, late, row = planes.lacking[tile], 0, start
+    vectors, late, at = planes.lacking[tile], 0, 0
     while True:
-        row, more_late = _next_remaining_row(
-            vectors, lists.ranks, lists.starts, row, stop, prefix, max_lacking, digits, counters
+        at, more_late = _next_remaining_row(
+            vectors, lists.ranks, lists.starts, rows, at, prefix, max_lacking, digits, counters
         )
         late += more_late
-        if row == stop:
+        if at == len(rows):
             return buffers, late
         buffers = _append_pairs(
             buffers,
             counters,
             digits,
             max_lacking,
-            row,
-            first_row + row,
+            rows[at],
+            first_row + rows[at],
             tile,
             row_popcount,
             planes.popcounts,
             min_common,
         )
-        row += 1
+        at += 1
 
 
 @kernel
 def _next_remaining_row(
-    vectors: UInt64, ranks: UInt16, starts: Int64, row: int, stop: int, prefix: int, max_lacking: int, digits: int,
+    vectors: UInt64, ranks: UInt16, starts: Int64, rows: Int32, at: int, prefix: int, max_lacking: int, digits: int,
     counters: UInt64,
 ) -> tuple[int, int]:  # fmt: skip
-    """Return the first row from `row` on that has remaining columns, and the number of late rows up to it.
+    """Return the first index from `at` on of a row that has remaining columns, and the number of late rows up to it.
 
-    The result is `stop` if no row has remaining columns. This loop is a separate function because Numba counts
-    references to every array that a loop rebinds, which costs time.
+    The index is that after the last row if no row has remaining columns. This loop is a separate function because Numba
+    counts references to every array that a loop rebinds, which costs time.
     """
     late = 0
-    while row < stop:
-        begin = np.uint64(starts[row])
+    while at < len(rows):
+        begin = np.uint64(starts[rows[at]])
         outcome = _add_planes(
             vectors,
             np.uint64(0),
             ranks,
             begin,
             begin + np.uint64(prefix),
-            np.uint64(starts[row + 1]),
+            np.uint64(starts[rows[at] + 1]),
             max_lacking,
             digits,
             counters,
@@ -238,8 +404,8 @@ def _next_remaining_row(
         late += outcome != _FIRST_CHECK
         if outcome == _NEVER:
             break
-        row += 1
-    return row, late
+        at += 1
+    return at, late
 
 
 @inline_kernel
@@ -358,9 +524,9 @@ def _append_pairs(
     for word in range(WORDS):
         remaining = ~counters[word]
         while remaining:
-            column = popcount(~remaining & (remaining - np.uint64(1)))  # type: ignore[call-arg, var-annotated]
+            column = lowest_set_bit(remaining)
             remaining &= remaining - np.uint64(1)
-            counter = 0
+            counter = np.int64(0)
             for digit in range(digits):
                 counter |= np.int64((counters[WORDS * (1 + digit) + word] >> np.uint64(column)) & np.uint64(1)) << digit
             position, common = TILE * tile + 64 * word + column, offset - counter

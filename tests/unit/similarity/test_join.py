@@ -114,16 +114,18 @@ def many() -> np.ndarray:
     return _random(17_000, 4, 0.15)
 
 
-def test_pairs_of_several_tasks_equal_brute_force(many: np.ndarray) -> None:
-    plan = SelfJoin(many, 0.6)
+@pytest.mark.parametrize(("threshold", "fewest"), [(0.3, 100_000), (0.6, 100_000), (0.8, 1_000)])
+def test_pairs_of_several_tasks_equal_brute_force(many: np.ndarray, threshold: float, fewest: int) -> None:
+    plan = SelfJoin(many, threshold)
     found = Pairs.concatenate(list(plan.pairs(threads=2)))
     bits, expected = _bits_of(many), []
     for start in range(0, len(many), 100):
-        near = np.flatnonzero(_similarity(bits[start : start + 100], bits[start:]) >= 0.6)  # quicker than `nonzero`
+        similar = _similarity(bits[start : start + 100], bits[start:]) >= threshold
+        near = np.flatnonzero(similar)  # quicker than `nonzero`
         left, right = np.divmod(near, len(many) - start)
         expected.append(((left + start) * len(many) + right + start)[right > left])
     assert plan.task_count > 3
-    assert len(found) > 100_000
+    assert len(found) > fewest
     assert np.array_equal(np.sort(found.left.astype(np.int64) * len(many) + found.right), np.concatenate(expected))
 
 
@@ -226,6 +228,16 @@ def test_pairs_between_two_sets_equal_brute_force(densities: tuple[float, float]
         Pairs(left.astype(np.int32), right.astype(np.int32), exact[left, right]),
     )
     assert len(left) > 300
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.6, 0.9])
+def test_pairs_with_a_large_set_equal_brute_force(many: np.ndarray, threshold: float) -> None:
+    """The large set has tiles of groups, and the tiles of a row begin and end within them."""
+    few = np.concatenate([_random(400, 4, 0.15), many[::40] & _random(len(many[::40]), 4, 0.95)])
+    found = Pairs.concatenate(list(TwoSetJoin(few, threshold, BitPlanes.from_words(many)).pairs()))
+    left, right = np.nonzero(_similarity(_bits_of(few), _bits_of(many)) >= threshold)
+    assert np.array_equal(np.sort(found.left.astype(np.int64) * len(many) + found.right), left * len(many) + right)
+    assert len(left) > 100
 
 
 @given(st.lists(sparse, max_size=20), st.lists(sparse, max_size=20), st.floats(0.01, 1))

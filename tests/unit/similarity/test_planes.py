@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphkin.similarity.planes import STEP, TILE, BitLists, BitPlanes
+from graphkin.similarity.planes import GROUP, STEP, TILE, BitLists, BitPlanes
 
 SHAPES = [(0, 1), (1, 1), (511, 2), (512, 3), (513, 1), (1500, 32)]
 
@@ -39,10 +39,27 @@ def test_positions_by_popcount_and_ranks_by_frequency(rows: int, width: int) -> 
     words = _words(rows, width)
     planes, bits = BitPlanes.from_words(words), _bits(words)
     popcounts = bits.sum(axis=1)
-    assert planes.order.tolist() == sorted(range(rows), key=lambda row: (popcounts[row], row))
-    assert planes.popcounts.tolist() == popcounts[planes.order].tolist()
     frequency = bits.sum(axis=0)
-    assert np.argsort(planes.rank).tolist() == sorted(range(64 * width), key=lambda bit: (frequency[bit], bit))
+    by_frequency = sorted(range(64 * width), key=lambda bit: (frequency[bit], bit))
+    assert np.argsort(planes.rank).tolist() == by_frequency
+    frequent = bits[:, by_frequency[: -64 - 1 : -1]].tolist()
+    assert planes.order.tolist() == sorted(range(rows), key=lambda row: (popcounts[row], frequent[row], row))
+    assert planes.popcounts.tolist() == popcounts[planes.order].tolist()
+
+
+@pytest.mark.parametrize(("rows", "width"), [*SHAPES, (TILE * GROUP + 1, 1)])
+def test_groups_lack_the_bits_that_all_their_items_lack(rows: int, width: int) -> None:
+    words = _words(rows, width)
+    planes, bits = BitPlanes.from_words(words), _bits(words)
+    tiles = -(-rows // (GROUP * TILE))
+    assert planes.group_lacking.shape == (tiles, (64 * width + 1) * TILE // 64)
+    assert rows == 0 or planes.group_lacking.ctypes.data % 64 == 0
+    lacking = _bits(planes.group_lacking.reshape(-1, TILE // 64)).reshape(tiles, 64 * width + 1, TILE)
+    by_rank = lacking.transpose(1, 0, 2).reshape(64 * width + 1, -1)
+    assert not by_rank[-1].any()
+    items = np.zeros((tiles * TILE * GROUP, 64 * width), bool)
+    items[:rows] = bits[planes.order]
+    assert np.array_equal(~by_rank[planes.rank], items.reshape(-1, GROUP, 64 * width).any(axis=1).T)
 
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 1500), (0, 0), (700, 701), (512, 1024)])

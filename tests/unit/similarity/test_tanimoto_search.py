@@ -130,6 +130,22 @@ def test_pairs_of_one_fingerprint_equal_those_of_many(bits: int, density: float)
                 assert result[1].tolist() == shared.tolist()
 
 
+@pytest.mark.parametrize("density", [0.1, 0.5])
+def test_pairs_of_one_fingerprint_with_groups_equal_a_comparison_with_every_item(density: float) -> None:
+    rng = np.random.default_rng(7)
+    words = _random_words(rng, 100 * TILE + 7, 128, density)
+    planes = BitPlanes.from_words(words)
+    for query in words[rng.integers(0, len(words), 20)]:
+        lists = BitLists.from_fingerprint(planes, query)
+        similarity = _similarities(query, words)[planes.order]
+        for threshold in (0.2, 0.5, 0.7, 0.9):
+            min_common = minimum_common(threshold, int(lists.popcounts[0] + planes.popcounts[-1]))
+            for first, stop in ((0, 101), (5, 30), (40, 64), (50, 97)):
+                positions, _ = similar_to_fingerprint(lists, planes, min_common, first, stop)
+                expected = TILE * first + np.flatnonzero(similarity[TILE * first : TILE * stop] >= threshold)
+                assert positions.tolist() == expected.tolist()
+
+
 @pytest.fixture
 def index_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of cached indexes, for collections of any size."""
