@@ -26,6 +26,7 @@ from graphkin.store.records import Int32, Int64, UInt64
 Buffers = tuple[Int32, Int32, Int32, np.int64]
 """Output arrays with spare capacity (rows, positions, common bits), and the number of pairs in them."""
 
+_SAMPLE = 64  # rows that show whether comparing the others with groups saves time
 _FEWEST_TILES = 16  # tiles that a row is compared with before it is worth to compare it with their groups first
 _REGISTER_DIGITS = 5  # digits of the counters that are kept in registers; further digits are kept in memory
 _FIRST_CHECK, _LATER_CHECK, _NEVER = 0, 1, 2  # the check at which all columns had overflowed
@@ -104,8 +105,8 @@ def _select_candidates(
         digits = _count_digits(max_lacking)
         counters = np.empty(WORDS * (1 + digits), np.uint64)
         prefix = min(-(-(max_lacking + STEP) // STEP), -(-row_popcount // STEP)) * STEP
-        rows, at = all_rows[start:stop], 0
-        while True:
+        rows, at, kept = all_rows[start:stop], 0, 0
+        while at < _SAMPLE or 4 * kept < 3 * at * (stop_tile - first_tile):
             at, _ = _next_remaining_row(
                 vectors, lists.ranks, lists.starts, rows, at, prefix, max_lacking, digits, counters
             )
@@ -116,8 +117,14 @@ def _select_candidates(
                 place = lowest_set_bit(tiles)
                 candidates[place, counts[place]] = rows[at]
                 counts[place] += 1
+                kept += 1
                 tiles &= tiles - np.uint64(1)
             at += 1
+        # If the groups rule out too few tiles to save time, the other rows are candidates for all tiles.
+        first_place = first_tile % TILES_PER_GROUP_TILE
+        for place in range(first_place, first_place + stop_tile - first_tile):
+            candidates[place, counts[place] : counts[place] + len(rows) - at] = rows[at:]
+            counts[place] += len(rows) - at
 
 
 @kernel
