@@ -101,7 +101,8 @@ class Report:
             low, high = each.fixed.interval()
             text = f"{outcome.title}: {each.fixed.mean:+.4f} ROC-AUC against {ARMS[second]}"
             if self._adjusted is None:
-                yield f"{text}, 95 % interval [{low:+.4f}, {high:+.4f}], incomplete and without a test."
+                state = "without a test before both outcomes are complete" if outcome.has_tests else "incomplete"
+                yield f"{text}, 95 % interval [{low:+.4f}, {high:+.4f}], {state}."
             else:
                 p = self._adjusted[outcome.title, second]
                 yield f"{text}, 95 % interval [{low:+.4f}, {high:+.4f}], Holm's p: {_p(p)}, {_verdict(each.fixed, p)}."

@@ -93,7 +93,7 @@ def test_complete_frozen_outcome_has_intervals_without_tests(tmp_path: Path) -> 
     assert [each.second for each in frozen] == ["scratch", "permuted", "augmented", "shuffled"]
     assert finetuned == []
     assert frozen[0].fixed.mean == pytest.approx(0.05, abs=0.005)
-    assert "incomplete and without a test" in report.page()
+    assert "without a test before both outcomes are complete" in report.page()
     assert "Holm's p:" not in report.page()
 
 
