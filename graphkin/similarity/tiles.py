@@ -17,10 +17,11 @@ groups are all ruled out is skipped. So a comparison with 512 groups can save th
 
 import numpy as np
 
-from graphkin.similarity.lanes import WORDS, Vector, all_set, load, prefetch, spread, store
+from graphkin.similarity.counters import FIRST_CHECK, NEVER, add_planes, count_digits
+from graphkin.similarity.lanes import WORDS, prefetch
 from graphkin.similarity.planes import STEP, TILE, TILES_PER_GROUP_TILE, BitLists, BitPlanes, UInt16
 from graphkin.similarity.popcount import lowest_set_bit
-from graphkin.store.kernels import inline_kernel, kernel
+from graphkin.store.kernels import kernel
 from graphkin.store.records import Int32, Int64, UInt64
 
 Buffers = tuple[Int32, Int32, Int32, np.int64]
@@ -28,8 +29,6 @@ Buffers = tuple[Int32, Int32, Int32, np.int64]
 
 _SAMPLE = 64  # rows that show whether comparing the others with groups saves time
 _FEWEST_TILES = 16  # tiles that a row is compared with before it is worth to compare it with their groups first
-_REGISTER_DIGITS = 5  # digits of the counters that are kept in registers; further digits are kept in memory
-_FIRST_CHECK, _LATER_CHECK, _NEVER = 0, 1, 2  # the check at which all columns had overflowed
 
 
 @kernel
@@ -102,7 +101,7 @@ def _select_candidates(
         max_lacking = _max_lacking(planes.popcounts, min_common, row_popcount, first_tile, stop_tile)
         if max_lacking < 0:
             continue
-        digits = _count_digits(max_lacking)
+        digits = count_digits(max_lacking)
         counters = np.empty(WORDS * (1 + digits), np.uint64)
         prefix = min(-(-(max_lacking + STEP) // STEP), -(-row_popcount // STEP)) * STEP
         rows, at, kept = all_rows[start:stop], 0, 0
@@ -132,7 +131,7 @@ def _tiles_with_groups(counters: UInt64) -> np.uint64:
     """Return the tiles that have remaining groups, as bits.
 
     Args:
-        counters: Output of `_add_planes`, with groups as columns.
+        counters: Output of `add_planes`, with groups as columns.
     """
     tiles = np.uint64(0)
     for word in range(WORDS):
@@ -197,7 +196,7 @@ def similar_to_fingerprint(
     """
     buffers: Buffers = (np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.empty(TILE, np.int32), np.int64(0))
     row_popcount = lists.popcounts[0]
-    counters = np.empty(WORDS * (1 + _count_digits(row_popcount)), np.uint64)
+    counters = np.empty(WORDS * (1 + count_digits(row_popcount)), np.uint64)
     tiles = _candidate_tiles(lists, planes, min_common, first_tile, stop_tile, counters)
     at, margin = 0, STEP
     while True:
@@ -206,7 +205,7 @@ def similar_to_fingerprint(
         )
         if at == len(tiles):
             break
-        digits = _count_digits(max_lacking)
+        digits = count_digits(max_lacking)
         buffers = _append_pairs(
             buffers, counters, digits, max_lacking, 0, -1, tiles[at], row_popcount, planes.popcounts, min_common
         )
@@ -255,7 +254,7 @@ def _places_with_candidates(
     max_lacking = _max_lacking(planes.popcounts, min_common, lists.popcounts[0], first_tile, stop_tile)
     if max_lacking < 0:
         return np.uint64(0)
-    outcome = _add_planes(
+    outcome = add_planes(
         planes.group_lacking,
         np.uint64(first_tile // TILES_PER_GROUP_TILE * planes.group_lacking.shape[1]),
         lists.ranks,
@@ -263,10 +262,10 @@ def _places_with_candidates(
         np.uint64(min(-(-(max_lacking + STEP) // STEP) * STEP, len(lists.ranks))),
         np.uint64(len(lists.ranks)),
         max_lacking,
-        _count_digits(max_lacking),
+        count_digits(max_lacking),
         counters,
     )
-    return _tiles_with_groups(counters) if outcome == _NEVER else np.uint64(0)
+    return _tiles_with_groups(counters) if outcome == NEVER else np.uint64(0)
 
 
 @kernel
@@ -298,7 +297,7 @@ def _next_remaining_tile(
             prefix = min(-(-(max_lacking + margin) // STEP) * STEP, len(ranks))
             if at + 1 < len(tiles):
                 _prefetch_planes(lacking, np.uint64(tiles[at + 1] * lacking.shape[1]), ranks, prefix)
-            outcome = _add_planes(
+            outcome = add_planes(
                 lacking,
                 np.uint64(tiles[at] * lacking.shape[1]),
                 ranks,
@@ -306,11 +305,11 @@ def _next_remaining_tile(
                 np.uint64(prefix),
                 np.uint64(len(ranks)),
                 max_lacking,
-                _count_digits(max_lacking),
+                count_digits(max_lacking),
                 counters,
             )
-            margin = _next_margin(margin, outcome != _FIRST_CHECK, 1)
-            if outcome == _NEVER:
+            margin = _next_margin(margin, outcome != FIRST_CHECK, 1)
+            if outcome == NEVER:
                 break
         at += 1
     return at, max_lacking, margin
@@ -324,15 +323,6 @@ def _prefetch_planes(vectors: UInt64, base: np.uint64, ranks: UInt16, count: int
     """
     for at in range(count):
         prefetch(vectors, base + np.uint64(ranks[at]) * np.uint64(WORDS))
-
-
-@kernel
-def _count_digits(max_lacking: int) -> int:
-    """Return the number of binary digits of counters that overflow after `max_lacking` planes."""
-    digits = _REGISTER_DIGITS
-    while max_lacking >> digits:
-        digits += 1
-    return digits
 
 
 @kernel
@@ -358,7 +348,7 @@ def _compare_run(
         The buffers with the new pairs, and the number of late rows.
     """
     row_popcount = lists.popcounts[rows[0]]
-    digits = _count_digits(max_lacking)
+    digits = count_digits(max_lacking)
     counters = np.empty(WORDS * (1 + digits), np.uint64)
     prefix = min(-(-(max_lacking + margin) // STEP), -(-row_popcount // STEP)) * STEP
     vectors, late, at = planes.lacking[tile], 0, 0
@@ -397,7 +387,7 @@ def _next_remaining_row(
     late = 0
     while at < len(rows):
         begin = np.uint64(starts[rows[at]])
-        outcome = _add_planes(
+        outcome = add_planes(
             vectors,
             np.uint64(0),
             ranks,
@@ -408,110 +398,11 @@ def _next_remaining_row(
             digits,
             counters,
         )
-        late += outcome != _FIRST_CHECK
-        if outcome == _NEVER:
+        late += outcome != FIRST_CHECK
+        if outcome == NEVER:
             break
         at += 1
     return at, late
-
-
-@inline_kernel
-def _add_planes(
-    vectors: UInt64,
-    base: np.uint64,
-    ranks: UInt16,
-    at: np.uint64,
-    next_check: np.uint64,
-    end: np.uint64,
-    max_lacking: int,
-    digits: int,
-    counters: UInt64,
-) -> int:
-    """Add up the planes with the ranks ranks[at:end] until all columns have overflowed.
-
-    Args:
-        vectors: The planes of one or more tiles.
-        base: Index of the first word of the tile.
-        ranks: Ranks of the planes to add.
-        at: Index of the first rank.
-        next_check: Index of the rank before which overflow is first checked. Further checks follow every 8 ranks.
-        end: Index after the last rank.
-        max_lacking: Number of planes that a counter can add without overflow.
-        digits: Number of binary digits of the counters.
-        counters: Output if columns remain: the mask of overflowed columns, then the digits of the counters.
-
-    Returns:
-        The check at which all columns had overflowed: `_FIRST_CHECK`, `_LATER_CHECK` or `_NEVER`.
-    """
-    start = (1 << digits) - 1 - max_lacking
-    one, two, four = _digit_vector(start, 0), _digit_vector(start, 1), _digit_vector(start, 2)
-    eight, sixteen, overflowed = _digit_vector(start, 3), _digit_vector(start, 4), spread(np.uint64(0))
-    for digit in range(_REGISTER_DIGITS, digits):
-        store(counters, np.uint64(WORDS * (1 + digit)), _digit_vector(start, digit))
-    outcome = _FIRST_CHECK
-    while next_check <= end:
-        while at < next_check:
-            one, two, four, carry = _add_eight(vectors, base, ranks, at, one, two, four)
-            eight, carry = eight ^ carry, eight & carry
-            sixteen, carry = sixteen ^ carry, sixteen & carry
-            for digit in range(_REGISTER_DIGITS, digits):
-                value = load(counters, np.uint64(WORDS * (1 + digit)))
-                store(counters, np.uint64(WORDS * (1 + digit)), value ^ carry)
-                carry = value & carry
-            overflowed = overflowed | carry
-            at += np.uint64(STEP)
-        if all_set(overflowed):
-            return outcome
-        outcome = _LATER_CHECK
-        next_check += np.uint64(STEP)
-    store(counters, np.uint64(0), overflowed)
-    store(counters, np.uint64(WORDS), one)
-    store(counters, np.uint64(2 * WORDS), two)
-    store(counters, np.uint64(3 * WORDS), four)
-    store(counters, np.uint64(4 * WORDS), eight)
-    store(counters, np.uint64(5 * WORDS), sixteen)
-    return _NEVER
-
-
-@kernel
-def _digit_vector(value: int, digit: int) -> Vector:
-    """Return a vector in which all bits equal the binary digit of `value` with the place value 2 ** `digit`."""
-    return spread(np.uint64((value >> digit) & 1))
-
-
-@kernel
-def _load_plane(vectors: UInt64, base: np.uint64, ranks: UInt16, at: np.uint64) -> Vector:
-    """Load the plane of the bit whose rank is at ranks[at] in the tile at `base`."""
-    return load(vectors, base + np.uint64(ranks[at]) * np.uint64(WORDS))
-
-
-@kernel
-def _full_adder(a: Vector, b: Vector, c: Vector) -> tuple[Vector, Vector]:
-    """Return the sum and the carry of three bits in each column."""
-    return a ^ b ^ c, (a & b) | (c & (a | b))
-
-
-@kernel
-def _add_eight(
-    vectors: UInt64, base: np.uint64, ranks: UInt16, at: np.uint64, one: Vector, two: Vector, four: Vector
-) -> tuple[Vector, Vector, Vector, Vector]:
-    """Add eight planes to the three lowest digits, as the Harley-Seal algorithm does.
-
-    Returns:
-        The digits with the values 1, 2 and 4, and the carry into the digit with the value 8.
-    """
-    a, b = _load_plane(vectors, base, ranks, at), _load_plane(vectors, base, ranks, at + np.uint64(1))
-    one, two_a = _full_adder(one, a, b)
-    a, b = _load_plane(vectors, base, ranks, at + np.uint64(2)), _load_plane(vectors, base, ranks, at + np.uint64(3))
-    one, two_b = _full_adder(one, a, b)
-    two, four_a = _full_adder(two, two_a, two_b)
-    a, b = _load_plane(vectors, base, ranks, at + np.uint64(4)), _load_plane(vectors, base, ranks, at + np.uint64(5))
-    one, two_a = _full_adder(one, a, b)
-    a, b = _load_plane(vectors, base, ranks, at + np.uint64(6)), _load_plane(vectors, base, ranks, at + np.uint64(7))
-    one, two_b = _full_adder(one, a, b)
-    two, four_b = _full_adder(two, two_a, two_b)
-    four, eight = _full_adder(four, four_a, four_b)
-    return one, two, four, eight
 
 
 @kernel
