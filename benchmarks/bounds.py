@@ -20,7 +20,7 @@ from benchmarks.molecules import generate
 from graphkin.library.inputs import compute_fingerprints
 from graphkin.similarity.join import SelfJoin
 from graphkin.similarity.planes import GROUP, TILE, BitPlanes
-from graphkin.similarity.popcount import common_pairs, common_with, row_popcounts
+from graphkin.similarity.popcount import common_with, row_popcounts
 from graphkin.store.records import Float64, Int64, UInt64
 
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8)
@@ -75,9 +75,8 @@ def main() -> None:
     popcounts, random = row_popcounts(words), np.random.default_rng(0)
     left, right = random.integers(0, len(words), (2, options.pairs))
     smaller, larger = np.minimum(popcounts[left], popcounts[right]), np.maximum(popcounts[left], popcounts[right])
-    common_pairs(words, left, right)
-    parts = {parts: part_bound(words, left, right, parts) for parts in PARTS}
-    pivots = {
+    common_bounds = {parts: part_bound(words, left, right, parts) for parts in PARTS}
+    similarity_bounds = {
         count: pivot_bound(words, popcounts, left, right, random.integers(0, len(words), count)) for count in PIVOTS
     }
     planes = BitPlanes.from_words(words)
@@ -85,10 +84,12 @@ def main() -> None:
     for threshold in THRESHOLDS:
         allowed = smaller >= threshold * larger
         columns = [f"popcounts allow {allowed.mean():.3f}"]
-        for count, shared in parts.items():
+        for count, shared in common_bounds.items():
             ruled_out = shared < threshold * (smaller + larger - shared)
             columns.append(f"{count} parts {ruled_out[allowed].mean():.3f}")
-        columns += [f"{count} pivots {(bound < threshold)[allowed].mean():.3f}" for count, bound in pivots.items()]
+        columns += [
+            f"{count} pivots {(bound < threshold)[allowed].mean():.3f}" for count, bound in similarity_bounds.items()
+        ]
         join = SelfJoin(words, threshold, planes)
         begin = time.process_time()
         pairs = sum(len(pairs) for pairs in join.pairs())
