@@ -14,6 +14,7 @@ from graphkin.similarity.cuda.fingerprints import SortedFingerprints
 from graphkin.similarity.cuda.join import DeviceJoin
 from studies.cells import Cell, load_or_make
 from studies.gpu.fingerprints import fingerprint_file, join_device, write_fingerprints
+from studies.gpu.molecules import tiny_molecules
 from studies.gpu.setting import MOLECULES, Parts, Piece, Setting
 
 THRESHOLDS = ("0.6", "0.5")
@@ -66,8 +67,8 @@ def measure(setting: Setting, piece: Piece) -> Parts:
 
 
 def _blocks(setting: Setting) -> Iterator[list[str]]:
-    count, size = (MOLECULES, MOLECULES // 2) if setting.tiny else (_COUNT, _BLOCK)
-    smiles = generate(count)
+    size = MOLECULES // 2 if setting.tiny else _BLOCK
+    smiles = iter(tiny_molecules()) if setting.tiny else generate(_COUNT)
     while block := [*islice(smiles, size)]:
         yield block
 

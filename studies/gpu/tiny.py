@@ -4,9 +4,9 @@ import csv
 import gzip
 from dataclasses import replace
 
-from benchmarks.molecules import generate
 from graphkin.trainer.pretraining.config import Model, PretrainConfig
-from studies.gpu.setting import MOLECULES, Setting
+from studies.gpu.molecules import tiny_molecules
+from studies.gpu.setting import Setting
 
 TINY_MODEL = Model(layers=2, width=16)
 _BATCH = 16
@@ -22,7 +22,7 @@ def shrunk(config: PretrainConfig, steps: int) -> PretrainConfig:
 
 
 def write_data(setting: Setting) -> None:
-    """Write graphs, and generated molecules in place of ZINC250k, BBBP and a MoleculeACE set.
+    """Write graphs, and the molecules of a tiny run in place of ZINC250k, BBBP and a MoleculeACE set.
 
     Every second molecule of BBBP is positive.
     """
@@ -32,7 +32,7 @@ def write_data(setting: Setting) -> None:
     values = setting.data / "moleculeace" / "CHEMBL2147_Ki.csv"
     for folder in (zinc.parent, path.parent, values.parent):
         folder.mkdir(parents=True, exist_ok=True)
-    molecules = [*generate(MOLECULES)]
+    molecules = tiny_molecules()
     with gzip.open(zinc, "wt") as compressed:
         compressed.writelines(f"{smiles}\n" for smiles in molecules)
     with path.open("w", newline="") as file:
