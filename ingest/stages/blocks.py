@@ -13,8 +13,8 @@ from graphkin.similarity.columns import fixed_width_array
 from graphkin.similarity.popcount import minimum_common, row_popcounts
 from graphkin.store.records import Int64
 
-_BLOCKS = 64  # enough for the tasks of many processes
-_MAX_GROWTH = 4
+_BLOCKS = 16  # enough for the tasks of many processes
+_MAX_GROWTH = 16
 
 
 def block_size(items: int, smallest: int) -> int:
