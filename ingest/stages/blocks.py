@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from graphkin.ingest.stages.job import Job
-from graphkin.similarity.columns import fixed_width_array
+from graphkin.similarity.columns import fixed_width_array, fixed_width_column
 from graphkin.similarity.popcount import minimum_common, row_popcounts
-from graphkin.store.records import Int64
+from graphkin.store.records import Int64, UInt64
 
 _BLOCKS = 16  # enough for the tasks of many processes
 _MAX_GROWTH = 16
@@ -62,15 +62,12 @@ def spread(starts: Int64, blocks: int, size: int, job: Job, number: int) -> dict
     order = np.argsort(popcounts, kind="stable")
     ordered = popcounts[order]
     positions = starts[number][ordered] + np.arange(len(order)) - np.searchsorted(ordered, ordered)
-    packed = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(words.itemsize * words.shape[1]), len(words), [None, pa.py_buffer(words)]
-    )
     rows = pa.table(
         {
             "position": positions % size,
             "id": (number * job.sizes.rows + order).astype(np.int32),
             "tie": descriptors.tie[order],
-            "words": packed.take(pa.array(order)),
+            "words": fixed_width_column(words).take(pa.array(order)),
         }
     )
     job.scatter("spread", number, rows, positions // size, blocks)
@@ -78,17 +75,29 @@ def spread(starts: Int64, blocks: int, size: int, job: Job, number: int) -> dict
 
 
 def gather(parts: int, job: Job, number: int) -> dict[str, Any]:
-    """Collect the fingerprints of one block, sort them, and write the block.
+    """Collect the fingerprints of one block in their order, and write the block.
 
-    The words of the fingerprints are written to a separate file, because a task that compares several blocks holds the
-    words of only two of them at a time.
+    The fingerprints are written to a file of their own (`read_words`), because a task that compares several blocks
+    holds those of one at a time.
     """
-    rows = pa.concat_tables(job.gather("spread", parts, number)).sort_by("position")
-    words = fixed_width_array(rows["words"], "<u8").reshape(len(rows), -1)
-    job.write_arrays("block", number, ids=np.asarray(rows["id"]), tie=np.asarray(rows["tie"]))
-    job.write_arrays("words", number, words=words)
+    tables = list(job.gather("spread", parts, number))
+    count = sum(map(len, tables))
+    ids, tie = np.empty(count, np.int32), np.empty(count, np.uint64)
+    words = np.empty((count, tables[0]["words"].type.byte_width // 8), "<u8")
+    for table in tables:
+        positions = np.asarray(table["position"])
+        ids[positions], tie[positions] = np.asarray(table["id"]), np.asarray(table["tie"])
+        words[positions] = fixed_width_array(table["words"], "<u8").reshape(len(table), -1)
+    job.write_arrays("block", number, ids=ids, tie=tie)
+    job.write("words", number, pa.table({"words": fixed_width_column(words)}))
     popcounts = np.bitwise_count(words[[0, -1]]).sum(axis=1)
     return {"least": int(popcounts[0]), "most": int(popcounts[1])}
+
+
+def read_words(job: Job, number: int) -> UInt64:
+    """Return the packed fingerprints of one block, (N, W) uint64."""
+    table = job.read("words", number)
+    return fixed_width_array(table["words"], "<u8").reshape(len(table), -1)
 
 
 def plan(reports: list[dict[str, Any]], threshold: float, columns: int) -> list[tuple[int, list[int]]]:

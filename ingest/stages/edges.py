@@ -3,6 +3,7 @@
 A shard holds the edges of a range of items, its owners.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def merge(level: int, forests: int, items: int, job: Job, number: int) -> dict[s
         number: Number of the merged forest.
     """
     numbers = range(number * _FORESTS_PER_TASK, min((number + 1) * _FORESTS_PER_TASK, forests))
-    parts = [Edges(**job.read_arrays(_forests(level), forest_number)) for forest_number in numbers]
+    parts = (Edges(**job.read_arrays(_forests(level), forest_number)) for forest_number in numbers)
     _write_forest(job, level + 1, number, parts, items)
     return {}
 
@@ -128,7 +129,7 @@ def write_forest(level: int, job: Job, task: int) -> dict[str, Any]:
     return {"parts": {"forest": [part.model_dump() for part in parts]}}
 
 
-def _write_forest(job: Job, level: int, number: int, parts: list[Edges], items: int) -> None:
+def _write_forest(job: Job, level: int, number: int, parts: Iterable[Edges], items: int) -> None:
     forest = SpanningForest(items)
     for edges in parts:
         forest.add(edges)

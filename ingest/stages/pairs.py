@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from graphkin.ingest.stages.blocks import read_words
 from graphkin.ingest.stages.job import Job
 from graphkin.ingest.top_k import TopKSelection
 from graphkin.similarity.join import Pairs, SelfJoin, TwoSetJoin
@@ -32,16 +33,14 @@ def compare(tasks: list[tuple[int, list[int]]], shards: int, job: Job, task: int
     }
 
     def task_pairs() -> Iterator[Pairs]:
-        words = job.read_arrays("words", block)["words"]
-        planes, threshold = BitPlanes.from_words(words), job.recipe.threshold
+        planes = BitPlanes.from_words(read_words(job, block))
         for partner in partners:
-            plan: SelfJoin | TwoSetJoin = (
-                SelfJoin(words, threshold, planes)
-                if partner == block
-                else TwoSetJoin(job.read_arrays("words", partner)["words"], threshold, planes)
+            join = (SelfJoin if partner == block else TwoSetJoin)(
+                read_words(job, partner), job.recipe.threshold, planes
             )
-            for pairs in plan.pairs():
+            for pairs in join.pairs():
                 yield Pairs(pairs.left + starts[partner], pairs.right + starts[block], pairs.similarity)
+            del join  # holds the fingerprints of the partner
 
     return _scatter_kept(task_pairs(), ids, tie, shards, job, task)
 
