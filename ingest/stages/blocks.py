@@ -14,7 +14,7 @@ from graphkin.similarity.popcount import minimum_common, row_popcounts
 from graphkin.store.records import Int64, UInt64
 
 _BLOCKS = 16  # enough for the tasks of many processes
-_MAX_GROWTH = 16
+_MAX_GROWTH = 8
 
 
 def block_size(items: int, smallest: int) -> int:

@@ -32,7 +32,7 @@ class Sizes:
         group: Number of records among which one task looks for equal items.
         rows: Number of items in a part of the export, a multiple of 4,096.
         owners: Number of items in a shard of the graph.
-        block: Number of fingerprints in a block of the join. A large collection has up to 16 times as many.
+        block: Number of fingerprints in a block of the join. A large collection has up to 8 times as many.
         columns: Maximum number of blocks that a task compares with one block.
         room: Number of pairs that the top-k selection of a task may hold in addition to those that it keeps.
     """
