@@ -137,11 +137,18 @@ class TopKSelection:
         self._prune()
         pairs = self._blocks[0]
         pair_hash = pair_hashes(self._tie[pairs.left], self._tie[pairs.right])
-        parts = []
-        for owner, partner in ((pairs.left, pairs.right), (pairs.right, pairs.left)):
-            is_kept = self.is_kept_by(owner, pairs)
-            parts.append((owner[is_kept], partner[is_kept], pairs.similarity[is_kept], pair_hash[is_kept]))
-        return KeptPartners(*(np.concatenate(column) for column in zip(*parts, strict=True))), self._degrees
+        kept_by_left, kept_by_right = (self.is_kept_by(end, pairs) for end in (pairs.left, pairs.right))
+
+        def entries(of_left: NDArray[Any], of_right: NDArray[Any]) -> NDArray[Any]:
+            return np.concatenate([of_left[kept_by_left], of_right[kept_by_right]])
+
+        partners = KeptPartners(
+            owner=entries(pairs.left, pairs.right),
+            partner=entries(pairs.right, pairs.left),
+            similarity=entries(pairs.similarity, pairs.similarity),
+            pair_hash=entries(pair_hash, pair_hash),
+        )
+        return partners, self._degrees
 
     def is_passing(self, pairs: Pairs) -> Bool:
         """Return whether each pair reaches the cutoff of at least one end, (P,) bool.

@@ -136,9 +136,8 @@ class Job:
         """
         order = np.argsort(to.astype(np.min_scalar_type(tasks)), kind="stable")  # radix sort, for up to 16 bits
         ends = np.searchsorted(to[order], np.arange(tasks + 1))
-        sorted_rows = rows.take(pa.array(order))
         sections = [
-            _encode(sorted_rows.slice(begin, end - begin)) if end > begin else b""
+            _encode(rows.take(pa.array(order[begin:end]))) if end > begin else b""
             for begin, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
         ]
         offsets = np.cumsum([8 * (tasks + 1), *map(len, sections)]).astype("<i8")
