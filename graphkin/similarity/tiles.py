@@ -170,7 +170,7 @@ def _compare_tile(
                 max_lacking,
                 margins[row_popcount],
             )
-            margins[row_popcount] = _next_margin(margins[row_popcount], late, stop - start)
+            margins[row_popcount] = _next_margin(margins[row_popcount], late, stop - start, row_popcount)
         start = stop
     return buffers
 
@@ -308,7 +308,7 @@ def _next_remaining_tile(
                 count_digits(max_lacking),
                 counters,
             )
-            margin = _next_margin(margin, outcome != FIRST_CHECK, 1)
+            margin = _next_margin(margin, outcome != FIRST_CHECK, 1, row_popcount)
             if outcome == NEVER:
                 break
         at += 1
@@ -326,14 +326,15 @@ def _prefetch_planes(vectors: UInt64, base: np.uint64, ranks: UInt16, count: int
 
 
 @kernel
-def _next_margin(margin: int, late: int, rows: int) -> int:
+def _next_margin(margin: int, late: int, rows: int, row_popcount: int) -> int:
     """Return the margin for the next tile.
 
     The first check for overflow comes after m + `margin` planes. The margin grows if more than 40 % of the rows were
-    late, that is, had columns that had not overflowed at the first check. It shrinks if fewer than 5 % were late.
+    late, that is, had columns that had not overflowed at the first check. It shrinks if fewer than 5 % were late. With
+    a margin of `row_popcount`, the first check already comes after all planes.
     """
     if 5 * late > 2 * rows:
-        return margin + max(margin // 2, STEP)
+        return min(margin + max(margin // 2, STEP), max(row_popcount, STEP))
     return max(margin - STEP, STEP) if 20 * late < rows else margin
 
 

@@ -12,7 +12,7 @@ from rdkit import Chem, DataStructs
 from graphkin.similarity.join import AppendJoin, Pairs, SelfJoin, TwoSetJoin, similar_pairs
 from graphkin.similarity.planes import BitLists, BitPlanes
 from graphkin.similarity.popcount import minimum_common
-from graphkin.similarity.tiles import similar_in_tiles
+from graphkin.similarity.tiles import similar_in_tiles, similar_to_fingerprint
 
 THRESHOLDS = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 
@@ -238,6 +238,31 @@ def test_pairs_with_a_large_set_equal_brute_force(many: np.ndarray, threshold: f
     left, right = np.nonzero(_similarity(_bits_of(few), _bits_of(many)) >= threshold)
     assert np.array_equal(np.sort(found.left.astype(np.int64) * len(many) + found.right), left * len(many) + right)
     assert len(left) > 100
+
+
+@pytest.fixture(scope="module")
+def large() -> np.ndarray:
+    """Enough for 150 tiles in a row, in most of which a low threshold leaves columns."""
+    return _random(76_800, 2, 0.3)
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.2, 0.25])
+def test_pairs_that_most_tiles_hold_equal_brute_force(large: np.ndarray, threshold: float) -> None:
+    few = large[::4000]
+    expected = _similarity(_bits_of(few), _bits_of(large)) >= threshold
+    planes = BitPlanes.from_words(large)
+    found = Pairs.concatenate(list(TwoSetJoin(few, threshold, planes).pairs()))
+    is_found = np.zeros_like(expected)
+    is_found[found.left, found.right] = True
+    assert np.array_equal(is_found, expected)
+    assert len(found) == expected.sum() > 5000
+    fewest_common = minimum_common(threshold, 256)
+    for fingerprint, similar in zip(few, expected, strict=True):
+        lists = BitLists.from_fingerprint(planes, fingerprint)
+        positions, shared = similar_to_fingerprint(lists, planes, fewest_common, 0, len(planes.lacking))
+        rows = planes.order[positions]
+        assert np.array_equal(np.sort(rows), np.flatnonzero(similar))
+        assert np.array_equal(shared, np.bitwise_count(large[rows] & fingerprint).sum(axis=1))
 
 
 @given(st.lists(sparse, max_size=20), st.lists(sparse, max_size=20), st.floats(0.01, 1))
