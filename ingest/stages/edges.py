@@ -3,7 +3,6 @@
 A shard holds the edges of a range of items, its owners.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ def best(tasks: int, shards: int, job: Job, shard: int) -> dict[str, Any]:
             "column": np.concatenate([partners.partner, partners.owner]),
             "similarity": np.concatenate([similarity, similarity]),
         }
-    job.scatter("best", shard, pa.table(rows), rows["row"] // job.sizes.owners, shards)
+    job.scatter("kept-edges", shard, pa.table(rows), rows["row"] // job.sizes.owners, shards)
     return {}
 
 
@@ -71,7 +70,7 @@ def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[st
         "similarity": write_array(export_folder, job.run, "similarity", number, graph.similarity),
         "dropped": write_array(export_folder, job.run, "dropped", number, dropped),
     }
-    _write_forest(job, 0, number, [edges], items)
+    job.write_arrays(_forests(0), number, **vars(edges))
     return {
         "parts": {group: [part.model_dump()] for group, part in parts.items()},
         "edges": len(edges),
@@ -84,7 +83,7 @@ def shard(tasks: int, shards: int, items: int, job: Job, number: int) -> dict[st
 def _graph(job: Job, shards: int, first: int, owners: int, number: int) -> Graph:
     """Return the graph of one shard. A pair that both ends keep is one edge."""
     no_rows = pa.table({"row": np.empty(0, "i4"), "column": np.empty(0, "i4"), "similarity": np.empty(0, "f4")})
-    table = pa.concat_tables([no_rows, *job.gather("best", shards, number)])
+    table = pa.concat_tables([no_rows, *job.gather("kept-edges", shards, number)])
     row, column, similarity = (np.asarray(table[name]) for name in ("row", "column", "similarity"))
     order = np.argsort(row.astype(np.int64) << 32 | column)
     row, column, similarity = row[order], column[order], similarity[order]
@@ -95,20 +94,22 @@ def _graph(job: Job, shards: int, first: int, owners: int, number: int) -> Graph
 
 
 def merge(level: int, forests: int, items: int, job: Job, number: int) -> dict[str, Any]:
-    """Merge some forests of a level into one forest of the next level.
+    """Merge some forests of a level into one forest of the next level. On level 0 are the edges of the shards.
 
     An edge that is not in the forest of some edges is not in the forest of any superset of them.
 
     Args:
-        level: Level of the forests to merge. Level 0 has one forest per shard.
+        level: Level of the forests to merge.
         forests: Number of forests of this level.
         items: Number of items.
         job: Settings of all tasks.
         number: Number of the merged forest.
     """
     numbers = range(number * _FORESTS_PER_TASK, min((number + 1) * _FORESTS_PER_TASK, forests))
-    parts = (Edges(**job.read_arrays(_forests(level), forest_number)) for forest_number in numbers)
-    _write_forest(job, level + 1, number, parts, items)
+    forest = SpanningForest(items)
+    for forest_number in numbers:
+        forest.add(Edges(**job.read_arrays(_forests(level), forest_number)))
+    job.write_arrays(_forests(level + 1), number, **vars(forest.edges()))
     return {}
 
 
@@ -127,13 +128,6 @@ def write_forest(level: int, job: Job, task: int) -> dict[str, Any]:
         for number, start in enumerate(range(0, len(forest), FOREST_ROWS))
     ]
     return {"parts": {"forest": [part.model_dump() for part in parts]}}
-
-
-def _write_forest(job: Job, level: int, number: int, parts: Iterable[Edges], items: int) -> None:
-    forest = SpanningForest(items)
-    for edges in parts:
-        forest.add(edges)
-    job.write_arrays(_forests(level), number, **vars(forest.edges()))
 
 
 def _forests(level: int) -> str:

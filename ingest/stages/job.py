@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -156,6 +157,11 @@ class Job:
             start, stop = np.frombuffer(self.export_folder.read_range(name, 8 * to, 8 * to + 16), "<i8").tolist()
             if stop > start:
                 yield _decode(self.export_folder.read_range(name, start, stop))
+
+    def discard(self, stage: str) -> None:
+        """Remove all files that the tasks of a stage wrote, once nothing reads them any more."""
+        with suppress(FileNotFoundError):  # an earlier run has removed them
+            self.export_folder.remove_folder(f"{WORK}/{self.key}/{stage}")
 
     def finished_tasks(self, stage: str) -> set[int]:
         """Return the numbers of the finished tasks of a stage."""

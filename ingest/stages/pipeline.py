@@ -113,10 +113,12 @@ def _run_and_publish(runner: Runner, job: Job, collection: str, clock: Clock) ->
     shards = -(-size // sizes.owners)
     tasks = _compare(engine, job, rendered, size, shards)
     engine.run("best", partial(edges.best, tasks, shards), shards)
+    job.discard("kept-pairs")
     shard_results = engine.run("shard", partial(edges.shard, tasks, shards, size), shards)
+    job.discard("kept-edges")
     part_results += shard_results
     forests, level = shards, 0
-    while forests > 1:
+    while level == 0 or forests > 1:
         engine.run(f"merge-{level}", partial(edges.merge, level, forests, size), edges.merged_count(forests))
         forests, level = edges.merged_count(forests), level + 1
     part_results += engine.run("forest", partial(edges.write_forest, level), 1)

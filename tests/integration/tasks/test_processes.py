@@ -1,11 +1,13 @@
 """Tasks in processes of this machine, which may be killed, one or all."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,10 +24,11 @@ from graphkin.store.contract.hierarchies import MOLECULES
 from graphkin.store.lake.export_folder import ExportFolder
 from graphkin.store.lake.layout import parse_manifest
 from graphkin.store.lake.store import LakeStore
-from tests.integration.tasks.equality import OPTIONS, file_digests, ingest_in_one_stream, read_lake
+from tests.integration.tasks.equality import OPTIONS, SMALL, file_digests, ingest_in_one_stream, read_lake
 from tests.integration.tasks.lethal import assert_only_the_lethal_is_rejected
 
 CAPPED = resolve(threshold=0.3, top_k=4)
+MANY_SHARDS = replace(SMALL, owners=100)
 
 T = TypeVar("T")
 
@@ -129,6 +132,44 @@ def test_concurrent_writer_of_a_lake_is_not_overwritten(mixed_files: list[str], 
     lake = parse_manifest(ExportFolder(url).read("manifest.json"))
     assert lake.collection == "molecules"
     assert set(ExportFolder(url).names()) == {"manifest.json", *(part.name for part in lake.all_parts())}
+
+
+@pytest.mark.parametrize("stage", ["best", "shard", "merge-0", "merge-1", "forest"])
+def test_next_run_repeats_no_stage_that_has_finished(mixed_files: list[str], tmp_path: Path, stage: str) -> None:
+    """What a finished stage has read may be gone."""
+
+    def stop() -> None:
+        raise InvalidInput("stopped")
+
+    lake = str(tmp_path / "lake")
+    with pytest.raises(InvalidInput, match="stopped"):
+        ingest(LocalRunner(stage, stop), lake, "c", mixed_files, CAPPED, OPTIONS, sizes=MANY_SHARDS)
+    finished = {folder.name for folder in tmp_path.glob("lake/_work/*/*") if list(folder.glob("*.json"))}
+    started: list[str] = []
+
+    class Recording(Runner):
+        def run(self, stage: str, task: Task[T], numbers: Sequence[int], advance: Advance) -> list[T]:
+            started.append(stage)
+            return [task(number, False) for number in numbers]
+
+    ingest(Recording(), lake, "c", mixed_files, CAPPED, OPTIONS, sizes=MANY_SHARDS)
+    assert started[0] == stage
+    assert not finished & {*started}
+    assert read_lake(tmp_path / "lake", tmp_path / "loaded") == ingest_in_one_stream(
+        mixed_files, CAPPED, tmp_path / "one"
+    )
+
+
+def test_pairs_are_removed_once_they_are_merged(mixed_files: list[str], tmp_path: Path) -> None:
+    folders: list[set[str]] = []
+
+    def look() -> None:
+        folders.append({folder.name for folder in tmp_path.glob("lake/_work/*/*") if list(folder.iterdir())})
+
+    for stage in ("best", "shard", "merge-0"):
+        ingest(LocalRunner(stage, look), str(tmp_path / "lake"), "c", mixed_files, CAPPED, OPTIONS, sizes=MANY_SHARDS)
+        shutil.rmtree(tmp_path / "lake")
+    assert [folder & {"kept-pairs", "kept-edges"} for folder in folders] == [{"kept-pairs"}, {"kept-edges"}, set()]
 
 
 @pytest.fixture
