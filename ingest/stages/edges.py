@@ -94,13 +94,13 @@ def _graph(job: Job, shards: int, first: int, owners: int, number: int) -> Graph
 
 
 def merge(level: int, forests: int, items: int, job: Job, number: int) -> dict[str, Any]:
-    """Merge some forests of a level into one forest of the next level. On level 0 are the edges of the shards.
+    """Make one forest of the next level from the edges of some shards (level 0), or from some forests of a level.
 
     An edge that is not in the forest of some edges is not in the forest of any superset of them.
 
     Args:
-        level: Level of the forests to merge.
-        forests: Number of forests of this level.
+        level: Level of the edges or forests to merge.
+        forests: Number of shards or forests of this level.
         items: Number of items.
         job: Settings of all tasks.
         number: Number of the merged forest.
