@@ -1,12 +1,11 @@
 """Tasks in processes of this machine, which may be killed, one or all."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -107,14 +106,19 @@ def test_damage_is_reported_by_the_process_that_detects_it(
 
 
 class LocalRunner(Runner):
-    """Runs tasks in this process, and calls `first` before those of one stage."""
+    """Runs tasks in this process, and calls `before[stage]` before those of a stage.
 
-    def __init__(self, stage: str, first: Callable[[], object]) -> None:
-        self._stage, self._first = stage, first
+    `started` has the stages with tasks, in their order.
+    """
+
+    def __init__(self, before: Mapping[str, Callable[[], object]]) -> None:
+        self._before = before
+        self.started: list[str] = []
 
     def run(self, stage: str, task: Task[T], numbers: Sequence[int], advance: Advance) -> list[T]:
-        if stage == self._stage:
-            self._first()
+        self.started.append(stage)
+        if stage in self._before:
+            self._before[stage]()
         return [task(number, False) for number in numbers]
 
 
@@ -127,7 +131,7 @@ def test_concurrent_writer_of_a_lake_is_not_overwritten(mixed_files: list[str], 
             MOLECULES.publish(other, "molecules")
 
     with pytest.raises(StoreError, match="another process published this lake first") as error:
-        ingest(LocalRunner(stage, overtake), url, "c", mixed_files, CAPPED, OPTIONS)
+        ingest(LocalRunner({stage: overtake}), url, "c", mixed_files, CAPPED, OPTIONS)
     assert error.value.exit_code == 4
     lake = parse_manifest(ExportFolder(url).read("manifest.json"))
     assert lake.collection == "molecules"
@@ -136,25 +140,19 @@ def test_concurrent_writer_of_a_lake_is_not_overwritten(mixed_files: list[str], 
 
 @pytest.mark.parametrize("stage", ["best", "shard", "merge-0", "merge-1", "forest"])
 def test_next_run_repeats_no_stage_that_has_finished(mixed_files: list[str], tmp_path: Path, stage: str) -> None:
-    """What a finished stage has read may be gone."""
+    """Pairs that a finished stage has read are removed from the disk."""
 
     def stop() -> None:
         raise InvalidInput("stopped")
 
     lake = str(tmp_path / "lake")
     with pytest.raises(InvalidInput, match="stopped"):
-        ingest(LocalRunner(stage, stop), lake, "c", mixed_files, CAPPED, OPTIONS, sizes=MANY_SHARDS)
+        ingest(LocalRunner({stage: stop}), lake, "c", mixed_files, CAPPED, OPTIONS, sizes=MANY_SHARDS)
     finished = {folder.name for folder in tmp_path.glob("lake/_work/*/*") if list(folder.glob("*.json"))}
-    started: list[str] = []
-
-    class Recording(Runner):
-        def run(self, stage: str, task: Task[T], numbers: Sequence[int], advance: Advance) -> list[T]:
-            started.append(stage)
-            return [task(number, False) for number in numbers]
-
-    ingest(Recording(), lake, "c", mixed_files, CAPPED, OPTIONS, sizes=MANY_SHARDS)
-    assert started[0] == stage
-    assert not finished & {*started}
+    runner = LocalRunner({})
+    ingest(runner, lake, "c", mixed_files, CAPPED, OPTIONS, sizes=MANY_SHARDS)
+    assert runner.started[0] == stage
+    assert not finished & {*runner.started}
     assert read_lake(tmp_path / "lake", tmp_path / "loaded") == ingest_in_one_stream(
         mixed_files, CAPPED, tmp_path / "one"
     )
@@ -166,9 +164,8 @@ def test_pairs_are_removed_once_they_are_merged(mixed_files: list[str], tmp_path
     def look() -> None:
         folders.append({folder.name for folder in tmp_path.glob("lake/_work/*/*") if list(folder.iterdir())})
 
-    for stage in ("best", "shard", "merge-0"):
-        ingest(LocalRunner(stage, look), str(tmp_path / "lake"), "c", mixed_files, CAPPED, OPTIONS, sizes=MANY_SHARDS)
-        shutil.rmtree(tmp_path / "lake")
+    runner = LocalRunner(dict.fromkeys(("best", "shard", "merge-0"), look))
+    ingest(runner, str(tmp_path / "lake"), "c", mixed_files, CAPPED, OPTIONS, sizes=MANY_SHARDS)
     assert [folder & {"kept-pairs", "kept-edges"} for folder in folders] == [{"kept-pairs"}, {"kept-edges"}, set()]
 
 
