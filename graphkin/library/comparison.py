@@ -14,6 +14,7 @@ from graphkin.ingest.progress import Progress
 from graphkin.library.comparison_report import render
 from graphkin.library.inputs import FingerprintSet
 from graphkin.library.table import Table
+from graphkin.similarity.columns import fixed_width_column
 from graphkin.similarity.join import Pairs
 from graphkin.similarity.relations import IDENTICAL, NEAR_DUPLICATE, NOVEL, RELATIONS, relate
 from graphkin.similarity.two_sets import TwoSetComparison, keep_nearest
@@ -61,9 +62,8 @@ class ComparedSet:
         if "smiles" in self._columns:
             has_identity, values = np.ones(len(self), np.bool_), self._columns["smiles"]
         else:
-            has_identity, width = np.asarray(self.words.any(axis=1)), self.words.shape[1] * self.words.itemsize
-            content = pa.py_buffer(np.ascontiguousarray(self.words))
-            values = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(self), [None, content])
+            has_identity = np.asarray(self.words.any(axis=1))
+            values = fixed_width_column(np.ascontiguousarray(self.words))
         has_identity[self.rejected] = False
         return pc.if_else(pa.array(has_identity), values, pa.scalar(None, values.type))
 

@@ -17,7 +17,7 @@ from graphkin.library.inputs import compute_fingerprints
 from graphkin.library.subgraphs import similarity_network
 from graphkin.protocol.errors import Conflict
 from graphkin.protocol.parameters import parameter
-from graphkin.similarity.columns import fixed_width_array
+from graphkin.similarity.columns import fixed_width_array, fixed_width_column
 from graphkin.similarity.graphs.describer import read_structure
 from graphkin.similarity.graphs.index import SubtreeIndex
 from graphkin.similarity.graphs.recipe import StructureRecipe, resolve_graphs
@@ -92,10 +92,7 @@ def graph_texts(corpus: Corpus) -> list[str]:
 
 def training_items(smiles: Sequence[str], measured: Mapping[str, pa.Array]) -> pa.Table:
     """Return the columns of a saved model of molecules: smiles, `measured_TARGET` for each target, and fingerprint."""
-    words = compute_fingerprints(smiles)
-    fingerprints = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(words.shape[1] * words.itemsize), len(words), [None, pa.py_buffer(words)]
-    )
+    fingerprints = fixed_width_column(compute_fingerprints(smiles))
     return pa.table(
         {"smiles": pa.array(smiles, pa.string()), **_measured_columns(measured), "fingerprint": fingerprints}
     )
